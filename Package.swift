@@ -184,7 +184,7 @@ let testTargets = [
   tests(
     "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI", "CampanileLoad",
     "CampanileRPC", "SwiftProtobuf", "TestSupport"),
-  tests("CampanileCodecTests", uses: "CampanileCodec", "TestMessages"),
+  tests("CampanileCodecTests", uses: "CampanileBase", "CampanileCodec", "TestMessages"),
   tests(
     "CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto", "TestSupport"),
   tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore", "NIOPosix", "TestSupport"),

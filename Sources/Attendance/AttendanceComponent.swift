@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 public import CampanileCrypto
 public import CampanileRPC
 import CampanileService

@@ -1,5 +1,6 @@
 public import CampanileAPI
 import CampanileBase
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 

@@ -2,7 +2,7 @@
 public protocol ServiceLimits: Sendable {
   /// Entries of a batch, and ids of a call. Above: INVALID_ARGUMENT, reason `TOO_MANY`.
   var batchEntriesMax: Int { get }
-  /// Objects on one page. A larger `page_size` throws INVALID_ARGUMENT, reason `OUT_OF_RANGE`.
+  /// Objects on one page. A larger `page_size` is cut down to it.
   var pageSizeMax: Int { get }
   /// The page size of a request that does not set one.
   var pageSizeDefault: Int { get }

@@ -9,8 +9,9 @@ extension AutomationService {
   ) async throws -> CreateHeartbeatResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = violations.message(request.heartbeat, "heartbeat", HeartbeatRules.check)
+    request.validate(into: &violations)
+    let draft = request.heartbeat ?? Heartbeat()
+    HeartbeatRules.check(draft, "heartbeat", &violations)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AutomationServiceMethods.createHeartbeat, user: user)

@@ -9,9 +9,9 @@ extension AutomationService {
   ) async throws -> CreateWebhookResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = violations.message(request.webhook, "webhook") { webhook, path, violations in
-      WebhookRules.check(webhook, path, &violations)
+    request.validate(into: &violations)
+    if let webhook = request.webhook {
+      WebhookRules.check(webhook, "webhook", &violations)
       // A new webhook has no stored headers that the mask could refer to.
       var headers = webhook.headers
       WebhookRules.unmask(&headers, stored: [:], &violations)
@@ -20,7 +20,7 @@ extension AutomationService {
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AutomationServiceMethods.createWebhook, user: user)
     return CreateWebhookResponse(
-      webhook: try await repository.createWebhook(draft, user: user, idempotency: idempotency))
+      webhook: try await repository.createWebhook(request.webhook ?? Webhook(), user: user, idempotency: idempotency))
   }
 
   public func listWebhooks(_ request: ListWebhooksRequest, context: CallContext) async throws -> ListWebhooksResponse {

@@ -31,8 +31,9 @@ extension AutomationService {
   ) async throws -> CreateTemplateResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = violations.message(request.template, "template", TemplateRules.check)
+    request.validate(into: &violations)
+    let draft = request.template ?? Template()
+    TemplateRules.check(draft, "template", &violations)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AutomationServiceMethods.createTemplate, user: user)

@@ -7,7 +7,6 @@ import CampanileStore
 /// Serves `campanile.notifications.v1.ContainersService`: the change feed and the reads of the service that stores
 /// files for devices.
 public struct ContainersService: ContainersServiceProtocol {
-  static let notificationsMax: Int32 = 1_000
   private static let pieceRecords = 100
 
   let store: Store
@@ -28,12 +27,7 @@ public struct ContainersService: ContainersServiceProtocol {
     _ request: ReadContainersRequest, context: CallContext, responses: ResponseSink<ReadContainersResponse>
   ) async throws {
     try context.requireOperator()
-    var violations = Violations()
-    violations.text(request.userId, "userId", max: 128, isRequired: true)
-    if !(0...Self.notificationsMax).contains(request.notificationsMax) {
-      violations.add("notificationsMax", "must be 0 to \(Self.notificationsMax)", .outOfRange)
-    }
-    try violations.check()
+    try request.checkConstraints()
     let containers = try ContainerRows.read(
       user: request.userId, notificationsMax: Int(request.notificationsMax), store)
     for start in stride(from: 0, to: containers.buckets.count, by: Self.pieceRecords) {

@@ -9,7 +9,7 @@ public struct NotificationsLimits: ServiceLimits, Hashable {
   public var notificationsPerUserMax = 1_000_000
   /// Entries of a batch, and ids of a mark or delete call. Above: INVALID_ARGUMENT, reason `TOO_MANY`.
   public var batchEntriesMax = 1_000
-  /// Objects on one page. A larger `page_size` throws INVALID_ARGUMENT, reason `OUT_OF_RANGE`.
+  /// Objects on one page. A larger `page_size` is cut down to it.
   public var pageSizeMax = 1_000
   /// The page size of a request that does not set one.
   public var pageSizeDefault = 50

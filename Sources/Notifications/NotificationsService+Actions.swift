@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
@@ -7,10 +8,7 @@ extension NotificationsService {
     _ request: InvokeActionRequest, context: CallContext
   ) async throws -> InvokeActionResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    if request.actionId.isEmpty { violations.add("actionId", "must not be empty", .required) }
-    try violations.check()
+    try request.checkConstraints()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: NotificationsServiceMethods.invokeAction, user: user)
     return InvokeActionResponse(

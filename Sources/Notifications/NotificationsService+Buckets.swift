@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
@@ -6,8 +7,9 @@ extension NotificationsService {
   public func createBucket(_ request: CreateBucketRequest, context: CallContext) async throws -> CreateBucketResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = violations.message(request.bucket, "bucket", BucketRules.check)
+    request.validate(into: &violations)
+    let draft = request.bucket ?? Bucket()
+    BucketRules.check(draft, "bucket", &violations)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: NotificationsServiceMethods.createBucket, user: user)
@@ -47,7 +49,7 @@ extension NotificationsService {
 
   public func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse {
     let user = try context.requireUser()
-    try Violations.check { RequestChecks.minutes(request.minutes, from: 0, &$0) }
+    try request.checkConstraints()
     return SnoozeBucketResponse(
       bucket: try await repository.snoozeBucket(
         request.bucketId, minutes: Int64(request.minutes), field: "bucketId", user: user))

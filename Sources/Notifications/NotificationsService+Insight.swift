@@ -1,5 +1,6 @@
 public import CampanileAPI
 import CampanileBase
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
@@ -61,8 +62,7 @@ extension NotificationsService {
       TimeZoneRules.check(settings.timeZone, "\(path).timeZone", &violations)
     case .quietHours:
       if let hours = settings.quietHours { QuietHoursRules.check(hours, "\(path).quietHours", &violations) }
-    case .summarySize:
-      UnreadSummaryRules.check(settings.summarySize, "\(path).summarySize", &violations)
+    case .summarySize: break
     }
   }
 }

@@ -1,5 +1,6 @@
 public import CampanileAPI
 import CampanileBase
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
@@ -18,7 +19,7 @@ extension NotificationsService {
     _ request: BatchCreateNotificationsRequest, context: CallContext
   ) async throws -> BatchCreateNotificationsResponse {
     let user = try context.requireUser()
-    try Violations.check { RequestChecks.count(request.requests.count, "requests", limits, &$0) }
+    try request.checkConstraints()
     let entries = try request.requests.enumerated().map { index, entry in
       try self.entry(entry, path: "requests[\(index)].", user: user)
     }
@@ -86,21 +87,33 @@ extension NotificationsService {
     _ request: CreateNotificationRequest, _ path: String, user: String
   ) throws(RPCError) -> NotificationDraft {
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "\(path)requestId", &violations)
-    guard var notification = request.notification else {
-      throw .invalidField("\(path)notification", "must be given", .required)
-    }
+    request.validate(path, into: &violations)
+    var notification = request.notification ?? Notification()
+    // A rendered template is validated again; without one, the notification has been validated with the request.
+    let isRendered = !request.templateId.isEmpty && violations.isEmpty
     RequestChecks.clearOutput(&notification)
-    if !request.templateId.isEmpty {
-      let template = try repository.template(request.templateId, user: user, field: "\(path)templateId")
-      TemplateRules.render(
-        template: template, variables: request.variables, into: &notification, prefix: path, &violations)
-    } else if !request.variables.isEmpty {
+    if isRendered {
+      try render(request, into: &notification, path, user: user, &violations)
+    } else if request.templateId.isEmpty, !request.variables.isEmpty {
       violations.add("\(path)variables", "needs a templateId", .required)
     }
-    NotificationRules.check(notification, "\(path)notification", nowMs: repository.clockMs(), &violations)
+    if request.notification != nil, isRendered || request.templateId.isEmpty {
+      NotificationRules.check(notification, "\(path)notification", nowMs: repository.clockMs(), &violations)
+    }
     try violations.check()
     return try NotificationDraft(notification, heartbeatID: request.heartbeatId)
+  }
+
+  /// Renders the request's template into the notification, and validates the result.
+  private func render(
+    _ request: CreateNotificationRequest, into notification: inout Notification, _ path: String, user: String,
+    _ violations: inout Violations
+  ) throws(RPCError) {
+    let template = try repository.template(request.templateId, user: user, field: "\(path)templateId")
+    let count = violations.count
+    TemplateRules.render(
+      template: template, variables: request.variables, into: &notification, prefix: path, &violations)
+    if violations.count == count { notification.validate("\(path)notification.", into: &violations) }
   }
 
   private static func result(_ result: Result<Notification, RPCError>) -> BatchCreateResult {

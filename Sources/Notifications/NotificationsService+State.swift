@@ -8,7 +8,7 @@ extension NotificationsService {
     _ request: MarkNotificationsReadRequest, context: CallContext
   ) async throws -> MarkNotificationsReadResponse {
     let user = try context.requireUser()
-    try RequestChecks.ids(request.notificationIds, limits)
+    try request.checkConstraints()
     let (changed, counts) = try await repository.mark(request.notificationIds, isRead: true, user: user)
     return MarkNotificationsReadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
@@ -17,7 +17,7 @@ extension NotificationsService {
     _ request: MarkNotificationsUnreadRequest, context: CallContext
   ) async throws -> MarkNotificationsUnreadResponse {
     let user = try context.requireUser()
-    try RequestChecks.ids(request.notificationIds, limits)
+    try request.checkConstraints()
     let (changed, counts) = try await repository.mark(request.notificationIds, isRead: false, user: user)
     return MarkNotificationsUnreadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
@@ -35,7 +35,7 @@ extension NotificationsService {
     _ request: DeleteNotificationsRequest, context: CallContext
   ) async throws -> DeleteNotificationsResponse {
     let user = try context.requireUser()
-    try RequestChecks.ids(request.notificationIds, limits)
+    try request.checkConstraints()
     let (deleted, counts) = try await repository.deleteNotifications(request.notificationIds, user: user)
     return DeleteNotificationsResponse(deletedCount: Int32(clamping: deleted), unreadCounts: counts)
   }
@@ -44,7 +44,7 @@ extension NotificationsService {
     _ request: UndeleteNotificationsRequest, context: CallContext
   ) async throws -> UndeleteNotificationsResponse {
     let user = try context.requireUser()
-    try RequestChecks.ids(request.notificationIds, limits)
+    try request.checkConstraints()
     let (restored, counts) = try await repository.undeleteNotifications(request.notificationIds, user: user)
     return UndeleteNotificationsResponse(restoredCount: Int32(clamping: restored), unreadCounts: counts)
   }
@@ -65,7 +65,7 @@ extension NotificationsService {
     _ request: SnoozeNotificationRequest, context: CallContext
   ) async throws -> SnoozeNotificationResponse {
     let user = try context.requireUser()
-    try Violations.check { RequestChecks.minutes(request.minutes, from: 0, &$0) }
+    try request.checkConstraints()
     return SnoozeNotificationResponse(
       notification: try await repository.setAside(
         request.notificationId, minutes: Int64(request.minutes), state: .snoozed, user: user))
@@ -75,7 +75,7 @@ extension NotificationsService {
     _ request: PostponeNotificationRequest, context: CallContext
   ) async throws -> PostponeNotificationResponse {
     let user = try context.requireUser()
-    try Violations.check { RequestChecks.minutes(request.minutes, from: 1, &$0) }
+    try request.checkConstraints()
     return PostponeNotificationResponse(
       notification: try await repository.setAside(
         request.notificationId, minutes: Int64(request.minutes), state: .postponed, user: user))

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
@@ -9,11 +10,11 @@ extension SharingService {
     let user = try context.requireUser()
     let nowMs = repository.clockMs()
     var violations = Violations()
+    request.validate(into: &violations)
     InvitationRules.userID(request.userId, &violations)
     InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.shareExpireTime, "shareExpireTime", nowMs: nowMs, &violations)
     InvitationRules.expireTime(request.expireTime, nowMs: nowMs, &violations)
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: SharingServiceMethods.inviteToBucket, user: user)

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
@@ -11,8 +12,9 @@ extension SharingService {
     let user = try context.requireUser()
     let usesMax = notifications.limits.sharesPerBucketMax
     var violations = Violations()
+    request.validate(into: &violations)
     InvitationRules.role(request.role, highest: .publisher, &violations)
-    if !(0...usesMax).contains(Int(request.maxUses)) {
+    if request.maxUses > usesMax {
       violations.add("maxUses", "must be 0 to \(usesMax)", .outOfRange)
     }
     InvitationRules.expireTime(request.expireTime, nowMs: repository.clockMs(), &violations)

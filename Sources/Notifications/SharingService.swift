@@ -1,5 +1,6 @@
 public import CampanileAPI
 import CampanileBase
+import CampanileCodec
 internal import CampanileCrypto
 public import CampanileRPC
 import CampanileService
@@ -8,7 +9,6 @@ import CampanileService
 /// admins.
 public struct SharingService: SharingServiceProtocol {
   static let secretPrefix = "cpk_"
-  static let keyNameMax = 128
 
   let repository: any NotificationsRepository
   let notifications: NotificationsService
@@ -16,6 +16,7 @@ public struct SharingService: SharingServiceProtocol {
   public func shareBucket(_ request: ShareBucketRequest, context: CallContext) async throws -> ShareBucketResponse {
     let user = try context.requireUser()
     var violations = Violations()
+    request.validate(into: &violations)
     InvitationRules.userID(request.userId, &violations)
     InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
@@ -47,7 +48,7 @@ public struct SharingService: SharingServiceProtocol {
   ) async throws -> CreatePublishKeyResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    violations.text(request.name, "name", max: Self.keyNameMax, isRequired: true)
+    request.validate(into: &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
     try violations.check()
     let (secret, hash) = try Self.makeSecret()
@@ -73,6 +74,7 @@ public struct SharingService: SharingServiceProtocol {
   public func publishWithKey(
     _ request: PublishWithKeyRequest, context: CallContext
   ) async throws -> PublishWithKeyResponse {
+    try request.checkConstraints()
     let (owner, bucketID) = try repository.publishTarget(secretHash: try Self.hash(request.secret))
     var inner = CreateNotificationRequest(notification: request.notification, requestId: request.requestId)
     guard request.notification?.bucketId.isEmpty ?? true else {

@@ -101,9 +101,11 @@ struct FieldModel {
   let shape: Shape
   /// The accepted JSON names: the JSON name, and the proto name if it differs.
   let jsonNames: [String]
+  let rules: FieldRules
 
   init(_ field: FieldDescriptor, _ names: Names, recursion: Recursion) throws {
     self.field = field
+    rules = try FieldRules(field)
     name = names.member(field.name)
     let json = field.jsonName ?? Names.camelCase(field.name)
     jsonNames = json == field.name ? [json] : [json, field.name]

@@ -21,7 +21,8 @@ struct MessageGenerator {
   func generate(_ source: inout SourceText) throws {
     let name = names.declared(message.name, nestedIn: message.containingType, package: message.file.package)
     source.comment(message)
-    try source.block("\(access)struct \(name): ProtoMessage") { source in
+    let isValidated = try Self.isValidated(message)
+    try source.block("\(access)struct \(name): \(isValidated ? "ValidatedMessage" : "ProtoMessage")") { source in
       source.line("\(access)static var protoFullName: String { \(literal(message.fullName)) }", "")
       properties(&source)
       source.line("\(access)init() {}", "")
@@ -29,6 +30,7 @@ struct MessageGenerator {
       decoder(&source)
       source.line("")
       encoder(&source)
+      if isValidated { try validation(&source) }
       try nestedTypes(&source)
     }
   }

@@ -1,5 +1,4 @@
-/// Reads the length-delimited fields and the encoded varints of a serialized message, for options whose types the
-/// plugin library does not know.
+/// Reads the encoded values of a serialized message, for options whose types the plugin library does not know.
 enum WireFields {
   static func read(_ bytes: ArraySlice<UInt8>) throws -> [(number: UInt64, value: ArraySlice<UInt8>)] {
     var rest = bytes
@@ -11,13 +10,24 @@ enum WireFields {
         let start = rest
         _ = try varint(&rest)
         fields.append((tag >> 3, start.prefix(start.count - rest.count)))
-      case 1: _ = try take(8, &rest)
+      case 1: fields.append((tag >> 3, try take(8, &rest)))
       case 2: fields.append((tag >> 3, try take(try varint(&rest), &rest)))
-      case 5: _ = try take(4, &rest)
+      case 5: fields.append((tag >> 3, try take(4, &rest)))
       default: throw GeneratorError("an option is malformed")
       }
     }
     return fields
+  }
+
+  /// Returns the value of an encoded varint.
+  static func number(_ value: ArraySlice<UInt8>) throws -> UInt64 {
+    var rest = value
+    return try varint(&rest)
+  }
+
+  /// Returns the value of an encoded fixed-width number.
+  static func fixed(_ value: ArraySlice<UInt8>) -> UInt64 {
+    value.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   private static func take(_ count: UInt64, _ rest: inout ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {

@@ -1,3 +1,4 @@
+import CampanileCodec
 import CampanileService
 import ServiceTesting
 import Testing

@@ -110,7 +110,7 @@ import Testing
     #expect(
       await refused {
         $0.title = ""; $0.actions = [Action()]
-      } == ["notification.title", "notification.actions[0].type"])
+      } == ["notification.actions[0].type", "notification.title"])
     #expect(try await service.all(context).isEmpty)
   }
 

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import Foundation
@@ -154,6 +155,7 @@ import Testing
   @Test func daysAndCountsAreChecked() {
     func reasons(_ quiet: QuietHours) -> [String] {
       var violations = Violations()
+      quiet.validate("q.", into: &violations)
       QuietHoursRules.check(quiet, "q", &violations)
       return violations.items.map { "\($0.field) \($0.reason)" }
     }

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -55,7 +56,7 @@ import Testing
     bucket.retention?.maxAgeDays = 3_651
     bucket.retention?.maxCount = -1
     bucket.retention?.afterReadHours = 87_600
-    BucketRules.check(.retention, of: bucket, "p", &violations)
+    bucket.validate("p.", fields: ["retention"], into: &violations)
     #expect(violations.items.map(\.field) == ["p.retention.maxAgeDays", "p.retention.maxCount"])
   }
 

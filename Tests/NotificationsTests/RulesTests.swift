@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import Testing
@@ -49,6 +50,7 @@ import Testing
   func actionValuesFitTheirTypes(_ type: ActionType, _ value: String, _ expected: Bool) {
     let action = Action(type: type, value: value)
     var violations = Violations()
+    action.validate("action.", into: &violations)
     ActionRules.check(action, "action", &violations)
     #expect(violations.isEmpty == expected, "\(violations.items)")
   }
@@ -65,20 +67,26 @@ import Testing
     ("#00ff7F", true), ("#00ff7", false), ("#00ff7f0", false), ("00ff7f", false), ("#00gg00", false), ("", false),
     ("#🎉00", false),
   ])
-  func colors(_ text: String, _ expected: Bool) { #expect(TextRules.isColor(text) == expected) }
+  func colors(_ text: String, _ expected: Bool) {
+    var violations = Violations()
+    Bucket(name: "b", color: text).validate(into: &violations)
+    #expect(violations.items.map(\.reason) == (expected ? [] : ["COLOR_INVALID"]))
+  }
 
   @Test func collectsEveryViolation() throws {
     let bad = Notification(
       subtitle: String(repeating: "x", count: 257), body: "a\u{0}", priority: .unrecognized(9),
       attachments: [Attachment()], actions: Array(repeating: Action(), count: 17), tapAction: Action())
     var violations = Violations()
+    bad.validate("notification.", into: &violations)
     NotificationRules.check(bad, "notification", nowMs: 0, &violations)
     #expect(
       violations.items.map { "\($0.field) \($0.reason)" } == [
-        "notification.title REQUIRED", "notification.subtitle TOO_LONG", "notification.body TEXT_INVALID",
-        "notification.priority ENUM_UNKNOWN", "notification.attachments[0].mediaType ENUM_UNSPECIFIED",
-        "notification.attachments[0].url REQUIRED", "notification.actions TOO_MANY",
-        "notification.tapAction.type ENUM_UNSPECIFIED", "notification.bucketId REQUIRED",
+        "notification.subtitle TOO_LONG", "notification.body TEXT_INVALID", "notification.priority ENUM_UNKNOWN",
+        "notification.attachments[0].mediaType ENUM_UNSPECIFIED", "notification.actions TOO_MANY",
+      ] + (0..<17).map { "notification.actions[\($0)].type ENUM_UNSPECIFIED" } + [
+        "notification.tapAction.type ENUM_UNSPECIFIED", "notification.title REQUIRED",
+        "notification.attachments[0].url REQUIRED", "notification.bucketId REQUIRED",
       ])
     let error = #expect(throws: (any Error).self) { try violations.check() }
     #expect("\(error.map { "\($0)" } ?? "")".contains("FIELDS_INVALID"))

@@ -139,7 +139,9 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     }
     #expect(empty?.reason == "TIME_RANGE_EMPTY")
     #expect(await failure { try await service.search("-word", anna) }?.reason == "QUERY_ONLY_NEGATIVE")
-    #expect(await failure { try await service.search("a", anna) { $0.pageSize = 201 } }?.reason == "OUT_OF_RANGE")
+    #expect(await failure { try await service.search(String(repeating: "a", count: 257), anna) }?.reason == "TOO_LONG")
+    #expect(await failure { try await service.search("a\u{0}b", anna) }?.reason == "TEXT_INVALID")
+    #expect(await failure { try await service.search("a", anna) { $0.pageSize = -1 } }?.reason == "OUT_OF_RANGE")
     await component.close()
   }
 

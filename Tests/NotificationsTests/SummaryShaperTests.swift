@@ -138,7 +138,7 @@ import Testing
     #expect([0, 3, 4, 5, 1, 99, -1].map { UnreadSummaryRules.size($0) } == [5, 3, 4, 5, 3, 5, 3])
     for (setting, isValid) in [(Int32(0), true), (3, true), (5, true), (2, false), (6, false), (-3, false)] {
       var violations = Violations()
-      UnreadSummaryRules.check(setting, "settings.summarySize", &violations)
+      UserSettings(summarySize: setting).validate(into: &violations)
       #expect(violations.isEmpty == isValid)
     }
   }

@@ -55,7 +55,7 @@ import Testing
     let error = await failure { try await service.createTemplate(bad, context: anna) }
     #expect(error?.code == .invalidArgument && error?.reason == "FIELDS_INVALID")
     #expect(
-      faults(error) == ["requestId TOO_LONG", "template.name REQUIRED", "template.title TEMPLATE_SYNTAX_INVALID"])
+      faults(error) == ["template.name REQUIRED", "requestId TOO_LONG", "template.title TEMPLATE_SYNTAX_INVALID"])
     bad.template = nil
     bad.requestId = ""
     #expect(await failure { try await service.createTemplate(bad, context: anna) }?.reason == "REQUIRED")
@@ -112,7 +112,7 @@ import Testing
       ])
     let hooks = ListWebhooksRequest(pageToken: token)
     #expect(await failure { try await service.listWebhooks(hooks, context: anna) }?.reason == "PAGE_TOKEN_INVALID")
-    let beats = ListHeartbeatsRequest(pageSize: 1_001, pageToken: "x")
+    let beats = ListHeartbeatsRequest(pageSize: -1, pageToken: "x")
     #expect(
       faults(await failure { try await service.listHeartbeats(beats, context: anna) }) == [
         "pageSize OUT_OF_RANGE", "pageToken PAGE_TOKEN_INVALID",

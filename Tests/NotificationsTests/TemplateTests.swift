@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import Testing
@@ -16,7 +17,10 @@ import Testing
   ) -> (Notification, [String]) {
     var draft = draft
     var violations = Violations()
-    TemplateRules.render(template: template, variables: values, into: &draft, prefix: prefix, &violations)
+    CreateNotificationRequest(notification: draft, variables: values).validate(prefix, into: &violations)
+    if violations.isEmpty {
+      TemplateRules.render(template: template, variables: values, into: &draft, prefix: prefix, &violations)
+    }
     return (draft, violations.items.map { "\($0.field) \($0.reason)" })
   }
 
@@ -93,29 +97,34 @@ import Testing
     // Within the byte limit of a title but over its character limit, which the notification's rules check.
     let (made, faults) = render(template("{{a}}"), ["a": String(repeating: "x", count: 300)])
     var violations = Violations()
-    NotificationRules.check(.title, of: made, "notification", nowMs: 0, &violations)
+    made.validate("notification.", into: &violations)
     #expect(faults == [] && violations.items.map(\.reason) == ["TOO_LONG"])
+  }
+
+  private func check(_ template: Template, _ violations: inout Violations) {
+    template.validate("template.", into: &violations)
+    TemplateRules.check(template, "template", &violations)
   }
 
   @Test func templateFieldsAreValidated() {
     var bad = template("{{x", "}} {{ }}", String(repeating: "x", count: 16_385))
     bad.name = ""
     var violations = Violations()
-    TemplateRules.check(bad, "template", &violations)
+    check(bad, &violations)
     #expect(
       violations.items.map { "\($0.field) \($0.reason)" } == [
-        "template.name REQUIRED", "template.title TEMPLATE_SYNTAX_INVALID", "template.subtitle TEMPLATE_SYNTAX_INVALID",
-        "template.body TOO_LONG",
+        "template.name REQUIRED", "template.body TOO_LONG", "template.title TEMPLATE_SYNTAX_INVALID",
+        "template.subtitle TEMPLATE_SYNTAX_INVALID",
       ])
     violations = Violations()
-    TemplateRules.check(template("", String(repeating: "x", count: 1_025), "\u{0}"), "template", &violations)
+    check(template("", String(repeating: "x", count: 1_025), "\u{0}"), &violations)
     #expect(
       violations.items.map { "\($0.field) \($0.reason)" } == [
         "template.title REQUIRED", "template.subtitle TOO_LONG", "template.body TEXT_INVALID",
       ])
     violations = Violations()
     let many = (0..<65).map { "{{v\($0)}}" }.joined()
-    TemplateRules.check(template("t", nil, many), "template", &violations)
+    check(template("t", nil, many), &violations)
     #expect(violations.items.map { "\($0.field) \($0.reason)" } == ["template TOO_MANY"])
   }
 }

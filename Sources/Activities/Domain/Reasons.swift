@@ -1,3 +1,4 @@
+import CampanileCodec
 import CampanileService
 
 /// Error reasons of this service, in addition to those shared by all services.

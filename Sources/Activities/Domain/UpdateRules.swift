@@ -1,6 +1,7 @@
 import APNs
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 

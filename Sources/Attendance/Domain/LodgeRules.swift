@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
 /// Initial values and validation of the lodge's settings.

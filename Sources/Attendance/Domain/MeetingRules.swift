@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
 /// Validation rules for a meeting.

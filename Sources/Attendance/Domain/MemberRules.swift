@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import Foundation

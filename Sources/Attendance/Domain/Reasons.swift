@@ -1,3 +1,4 @@
+import CampanileCodec
 import CampanileService
 
 /// The error reasons of this service, in addition to the common ones.

@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileService

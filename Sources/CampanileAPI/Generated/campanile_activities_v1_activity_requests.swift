@@ -1115,10 +1115,10 @@ public struct GetActivityResponse: ProtoMessage {
   }
 }
 
-public struct ListActivitiesRequest: ProtoMessage {
+public struct ListActivitiesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListActivitiesRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Returns only activities of this app.
@@ -1201,6 +1201,10 @@ public struct ListActivitiesRequest: ProtoMessage {
       writer.bool(self.includeEnded)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

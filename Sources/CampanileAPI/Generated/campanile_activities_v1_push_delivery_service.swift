@@ -509,14 +509,14 @@ public struct GetPushResponse: ProtoMessage {
   }
 }
 
-public struct ListPushesRequest: ProtoMessage {
+public struct ListPushesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushesRequest" }
 
   /// Returns only pushes of this user; empty for all.
   public var userId: String = ""
   /// Returns only pushes of this activity; must not be combined with `user_id`.
   public var activityId: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -597,6 +597,10 @@ public struct ListPushesRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+  }
 }
 
 public struct ListPushesResponse: ProtoMessage {
@@ -667,10 +671,10 @@ public struct ListPushesResponse: ProtoMessage {
   }
 }
 
-public struct ListDeadLettersRequest: ProtoMessage {
+public struct ListDeadLettersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListDeadLettersRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -725,6 +729,10 @@ public struct ListDeadLettersRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -577,10 +577,10 @@ public struct GetPushTokenResponse: ProtoMessage {
   }
 }
 
-public struct ListPushTokensRequest: ProtoMessage {
+public struct ListPushTokensRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushTokensRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Also returns retired tokens.
@@ -650,6 +650,10 @@ public struct ListPushTokensRequest: ProtoMessage {
       writer.bool(self.includeRetired)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

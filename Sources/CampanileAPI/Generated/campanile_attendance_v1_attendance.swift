@@ -947,11 +947,11 @@ public struct CheckInResponse: ProtoMessage {
   }
 }
 
-public struct ListMeetingAttendanceRequest: ProtoMessage {
+public struct ListMeetingAttendanceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMeetingAttendanceRequest" }
 
   public var meetingId: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1017,6 +1017,10 @@ public struct ListMeetingAttendanceRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -1184,7 +1188,7 @@ public struct AttendanceCounts: ProtoMessage {
   }
 }
 
-public struct ListMemberAttendanceRequest: ProtoMessage {
+public struct ListMemberAttendanceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMemberAttendanceRequest" }
 
   public var memberId: String = ""
@@ -1266,6 +1270,10 @@ public struct ListMemberAttendanceRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

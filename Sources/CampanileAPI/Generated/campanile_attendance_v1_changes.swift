@@ -104,13 +104,13 @@ public struct RosterChange: ProtoMessage {
   }
 }
 
-public struct ListChangesRequest: ProtoMessage {
+public struct ListChangesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListChangesRequest" }
 
   /// The token of the last processed response; empty for all objects. OUT_OF_RANGE with the reason TOKEN_TOO_OLD if it
   /// is from another role or database, or older than the retained deletions. Then start over without a token.
   public var since: String = ""
-  /// 1 to 1000; 0 means 50. A page ends early at 2 MiB.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
 
   public init() {}
@@ -163,6 +163,10 @@ public struct ListChangesRequest: ProtoMessage {
       writer.int32(self.pageSize)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -1131,10 +1131,10 @@ public struct AuditState: ProtoMessage {
   }
 }
 
-public struct ListAuditEntriesRequest: ProtoMessage {
+public struct ListAuditEntriesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListAuditEntriesRequest" }
 
-  /// 1 to 1000; 0 means 50. A page ends early at 2 MiB.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only entries of this subject; empty means all.
@@ -1202,6 +1202,10 @@ public struct ListAuditEntriesRequest: ProtoMessage {
       writer.string(self.subject)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

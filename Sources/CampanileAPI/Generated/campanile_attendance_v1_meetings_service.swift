@@ -201,10 +201,10 @@ public struct GetMeetingResponse: ProtoMessage {
   }
 }
 
-public struct ListMeetingsRequest: ProtoMessage {
+public struct ListMeetingsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMeetingsRequest" }
 
-  /// 1 to 1000; 0 means 50. A page ends early at 2 MiB.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// In the lodge's time zone; 0 means all years.
@@ -285,6 +285,10 @@ public struct ListMeetingsRequest: ProtoMessage {
       writer.enumeration(self.status)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -201,10 +201,10 @@ public struct GetMemberResponse: ProtoMessage {
   }
 }
 
-public struct ListMembersRequest: ProtoMessage {
+public struct ListMembersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMembersRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Whether to list inactive members too.
@@ -274,6 +274,10 @@ public struct ListMembersRequest: ProtoMessage {
       writer.bool(self.includeInactive)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -286,12 +286,12 @@ public struct GetMemberStatisticsResponse: ProtoMessage {
   }
 }
 
-public struct ListMemberSummariesRequest: ProtoMessage {
+public struct ListMemberSummariesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMemberSummariesRequest" }
 
   /// 0 means all years.
   public var year: Int32 = 0
-  /// 1 to 10000; 0 means 10000.
+  /// 0 means 10000; more than 10000 means 10000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   public var includeInactive: Bool = false
@@ -371,6 +371,10 @@ public struct ListMemberSummariesRequest: ProtoMessage {
       writer.bool(self.includeInactive)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -540,12 +544,12 @@ public struct ListMemberSummariesResponse: ProtoMessage {
   }
 }
 
-public struct ListAbsenteesRequest: ProtoMessage {
+public struct ListAbsenteesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListAbsenteesRequest" }
 
   /// `YYYY-MM-DD`.
   public var sinceDate: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -611,6 +615,10 @@ public struct ListAbsenteesRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -301,10 +301,10 @@ public struct CreateApiKeyResponse: ProtoMessage {
   }
 }
 
-public struct ListApiKeysRequest: ProtoMessage {
+public struct ListApiKeysRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.gateway.v1.ListApiKeysRequest" }
 
-  /// From 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   public var includeRevoked: Bool = false
@@ -373,6 +373,10 @@ public struct ListApiKeysRequest: ProtoMessage {
       writer.bool(self.includeRevoked)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -5,7 +5,7 @@ public import CampanileCodec
 
 /// Template is a text with variables to publish from. `{{name}}` is replaced by a value, `{{name|text}}` by a value or,
 /// if there is none, by `text`.
-public struct Template: ProtoMessage {
+public struct Template: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Template" }
 
   /// Set by the server: `t_` and 22 characters.
@@ -161,10 +161,21 @@ public struct Template: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
+    violations.text(self.title, "title", min: 1, max: 1024)
+    if let value = self.subtitle {
+      violations.text(value, "subtitle", max: 1024)
+    }
+    if let value = self.body {
+      violations.textBytes(value, "body", max: 16384)
+    }
+  }
 }
 
 /// Heartbeat is a dead-man switch: it publishes a notification once if no beat arrives within its period and grace.
-public struct Heartbeat: ProtoMessage {
+public struct Heartbeat: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Heartbeat" }
 
   /// Set by the server: `h_` and 22 characters.
@@ -331,10 +342,22 @@ public struct Heartbeat: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
+    violations.text(self.bucketId, "bucketId", min: 1)
+    violations.range(self.periodMinutes, "periodMinutes", from: 1, to: 525600)
+    violations.range(self.graceMinutes, "graceMinutes", from: 0, to: 525600)
+    if let value = self.notification {
+      violations.enter("notification")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
 }
 
 /// Webhook is an HTTP request that an action can send.
-public struct Webhook: ProtoMessage {
+public struct Webhook: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Webhook" }
 
   /// Set by the server: `w_` and 22 characters.
@@ -480,10 +503,18 @@ public struct Webhook: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
+    if !(self.method.isEmpty) { violations.oneOf(self.method, "method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], "must be GET, HEAD, POST, PUT, PATCH or DELETE", reason: "METHOD_INVALID") }
+    violations.text(self.url, "url", max: 2048)
+    violations.entries(self.headers.count, "headers", max: 32)
+    violations.textBytes(self.body, "body", max: 16384)
+  }
 }
 
 /// ActionRun is one invocation of an action and its result.
-public struct ActionRun: ProtoMessage {
+public struct ActionRun: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ActionRun" }
 
   /// Set by the server: `r_` and 22 characters.
@@ -698,6 +729,14 @@ public struct ActionRun: ProtoMessage {
       writer.string(self.openNotificationId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.action {
+      violations.enter("action")
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 
   public enum State: ProtoEnum {

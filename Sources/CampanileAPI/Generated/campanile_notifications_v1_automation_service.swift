@@ -4,7 +4,7 @@
 public import CampanileCodec
 public import CampanileRPC
 
-public struct CreateTemplateRequest: ProtoMessage {
+public struct CreateTemplateRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateTemplateRequest" }
 
   public var template: Template?
@@ -62,6 +62,17 @@ public struct CreateTemplateRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.template {
+      violations.enter("template")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("template")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct CreateTemplateResponse: ProtoMessage {
@@ -109,10 +120,10 @@ public struct CreateTemplateResponse: ProtoMessage {
   }
 }
 
-public struct ListTemplatesRequest: ProtoMessage {
+public struct ListTemplatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListTemplatesRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -167,6 +178,10 @@ public struct ListTemplatesRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -502,7 +517,7 @@ public struct DeleteTemplateResponse: ProtoMessage {
   }
 }
 
-public struct CreateHeartbeatRequest: ProtoMessage {
+public struct CreateHeartbeatRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateHeartbeatRequest" }
 
   public var heartbeat: Heartbeat?
@@ -559,6 +574,17 @@ public struct CreateHeartbeatRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.heartbeat {
+      violations.enter("heartbeat")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("heartbeat")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct CreateHeartbeatResponse: ProtoMessage {
@@ -606,10 +632,10 @@ public struct CreateHeartbeatResponse: ProtoMessage {
   }
 }
 
-public struct ListHeartbeatsRequest: ProtoMessage {
+public struct ListHeartbeatsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListHeartbeatsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -664,6 +690,10 @@ public struct ListHeartbeatsRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -894,7 +924,7 @@ public struct DeleteHeartbeatResponse: ProtoMessage {
   }
 }
 
-public struct CreateWebhookRequest: ProtoMessage {
+public struct CreateWebhookRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateWebhookRequest" }
 
   public var webhook: Webhook?
@@ -952,6 +982,17 @@ public struct CreateWebhookRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.webhook {
+      violations.enter("webhook")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("webhook")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct CreateWebhookResponse: ProtoMessage {
@@ -999,10 +1040,10 @@ public struct CreateWebhookResponse: ProtoMessage {
   }
 }
 
-public struct ListWebhooksRequest: ProtoMessage {
+public struct ListWebhooksRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListWebhooksRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1057,6 +1098,10 @@ public struct ListWebhooksRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

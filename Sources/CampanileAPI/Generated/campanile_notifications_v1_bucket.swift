@@ -72,7 +72,7 @@ public enum BucketRole: ProtoEnum {
 /// Bucket groups notifications. A shared bucket appears with the same id among the buckets of every member. Name,
 /// description, colour, icon and orphan flag are the same for all members; every member has their own values of the
 /// other fields.
-public struct Bucket: ProtoMessage {
+public struct Bucket: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Bucket" }
 
   /// Set by the server: `b_` and 22 characters.
@@ -379,10 +379,35 @@ public struct Bucket: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x800000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x7e0000007e, 6, 6))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
+    if let value = self.description {
+      violations.text(value, "description", max: 1024)
+    }
+    if let value = self.color {
+      violations.pattern(value, "color", Self.textPattern0, "must be #RRGGBB", reason: "COLOR_INVALID")
+    }
+    if let value = self.iconUrl {
+      violations.text(value, "iconUrl", max: 2048)
+    }
+    if let value = self.quietHours {
+      violations.enter("quietHours")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if let value = self.retention {
+      violations.enter("retention")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
 }
 
 /// RetentionPolicy defines when notifications of a bucket are deleted automatically. A value of 0 does not apply.
-public struct RetentionPolicy: ProtoMessage {
+public struct RetentionPolicy: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.RetentionPolicy" }
 
   /// 0 to 3650 days after creation.
@@ -457,5 +482,11 @@ public struct RetentionPolicy: ProtoMessage {
       writer.int32(self.afterReadHours)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.maxAgeDays, "maxAgeDays", from: 0, to: 3650)
+    violations.range(self.maxCount, "maxCount", from: 0, to: 1000000)
+    violations.range(self.afterReadHours, "afterReadHours", from: 0, to: 87600)
   }
 }

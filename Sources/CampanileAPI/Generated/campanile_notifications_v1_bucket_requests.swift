@@ -3,7 +3,7 @@
 
 public import CampanileCodec
 
-public struct CreateBucketRequest: ProtoMessage {
+public struct CreateBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateBucketRequest" }
 
   /// `id`, times, etag and counts are set by the server and ignored here.
@@ -61,6 +61,17 @@ public struct CreateBucketRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.bucket {
+      violations.enter("bucket")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("bucket")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -201,10 +212,10 @@ public struct GetBucketResponse: ProtoMessage {
   }
 }
 
-public struct ListBucketsRequest: ProtoMessage {
+public struct ListBucketsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListBucketsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Lists the deleted buckets that can be restored, instead of the others.
@@ -274,6 +285,10 @@ public struct ListBucketsRequest: ProtoMessage {
       writer.bool(self.onlyDeleted)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -651,7 +666,7 @@ public struct UndeleteBucketResponse: ProtoMessage {
   }
 }
 
-public struct SnoozeBucketRequest: ProtoMessage {
+public struct SnoozeBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SnoozeBucketRequest" }
 
   public var bucketId: String = ""
@@ -708,6 +723,10 @@ public struct SnoozeBucketRequest: ProtoMessage {
       writer.int32(self.minutes)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.minutes, "minutes", from: 0, to: 525600)
   }
 }
 

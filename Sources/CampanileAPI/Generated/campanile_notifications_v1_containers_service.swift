@@ -123,7 +123,7 @@ public struct WatchChangedUsersResponse: ProtoMessage {
   }
 }
 
-public struct ReadContainersRequest: ProtoMessage {
+public struct ReadContainersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ReadContainersRequest" }
 
   public var userId: String = ""
@@ -182,6 +182,11 @@ public struct ReadContainersRequest: ProtoMessage {
       writer.int32(self.notificationsMax)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    violations.range(self.notificationsMax, "notificationsMax", from: 0, to: 1000)
   }
 }
 
@@ -248,7 +253,7 @@ public struct ReadContainersResponse: ProtoMessage {
   }
 
   /// ContainerBuckets and ContainerNotifications contain at most 100 records.
-  public struct ContainerBuckets: ProtoMessage {
+  public struct ContainerBuckets: ValidatedMessage {
     public static var protoFullName: String { "campanile.notifications.v1.ReadContainersResponse.ContainerBuckets" }
 
     public var buckets: [Bucket] = []
@@ -300,9 +305,17 @@ public struct ReadContainersResponse: ProtoMessage {
       }
       writer.endObject(object)
     }
+
+    public func validate(into violations: inout Violations) {
+      for (index, value) in self.buckets.enumerated() {
+        violations.enter("buckets", index: index)
+        value.validate(into: &violations)
+        violations.leave()
+      }
+    }
   }
 
-  public struct ContainerNotifications: ProtoMessage {
+  public struct ContainerNotifications: ValidatedMessage {
     public static var protoFullName: String { "campanile.notifications.v1.ReadContainersResponse.ContainerNotifications" }
 
     public var notifications: [Notification] = []
@@ -353,6 +366,14 @@ public struct ReadContainersResponse: ProtoMessage {
         writer.endArray(array)
       }
       writer.endObject(object)
+    }
+
+    public func validate(into violations: inout Violations) {
+      for (index, value) in self.notifications.enumerated() {
+        violations.enter("notifications", index: index)
+        value.validate(into: &violations)
+        violations.leave()
+      }
     }
   }
 }

@@ -132,7 +132,7 @@ public enum DeliveryOutcome: ProtoEnum {
 }
 
 /// DeliveryRecord is an entry of the delivery log: the result of one step of a notification's delivery, and its cause.
-public struct DeliveryRecord: ProtoMessage {
+public struct DeliveryRecord: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeliveryRecord" }
 
   public var time: ProtoTimestamp?
@@ -242,6 +242,13 @@ public struct DeliveryRecord: ProtoMessage {
       writer.string(self.pushId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if self.time == nil { violations.absent("time") }
+    violations.text(self.deviceId, "deviceId", max: 128)
+    violations.text(self.reason, "reason", max: 128)
+    violations.text(self.pushId, "pushId", max: 128)
   }
 }
 

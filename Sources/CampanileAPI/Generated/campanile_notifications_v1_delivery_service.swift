@@ -5,7 +5,7 @@ public import CampanileCodec
 public import CampanileRPC
 
 /// NotificationDelivery is a delivery record and the notification that it refers to.
-public struct NotificationDelivery: ProtoMessage {
+public struct NotificationDelivery: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.NotificationDelivery" }
 
   public var userId: String = ""
@@ -76,9 +76,21 @@ public struct NotificationDelivery: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    violations.text(self.notificationId, "notificationId", min: 1, max: 128)
+    if let value = self.record {
+      violations.enter("record")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("record")
+    }
+  }
 }
 
-public struct RecordDeliveriesRequest: ProtoMessage {
+public struct RecordDeliveriesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.RecordDeliveriesRequest" }
 
   /// 1 to 1000.
@@ -130,6 +142,15 @@ public struct RecordDeliveriesRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.deliveries.count, "deliveries", min: 1, max: 1000)
+    for (index, value) in self.deliveries.enumerated() {
+      violations.enter("deliveries", index: index)
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 }
 

@@ -3,14 +3,14 @@
 
 public import CampanileCodec
 
-public struct SearchNotificationsRequest: ProtoMessage {
+public struct SearchNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SearchNotificationsRequest" }
 
   /// Words that must all occur, in any order. The last word matches as a prefix, and so does a word that ends in `*`.
   /// `"in quotes"` is a phrase; `-word` must not occur. Case and accents are ignored. 1 to 256 characters, at most 16
   /// terms.
   public var query: String = ""
-  /// 1 to 200; 0 means 50.
+  /// 0 means 50; more than 200 means 200.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only this bucket.
@@ -116,6 +116,11 @@ public struct SearchNotificationsRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.query, "query", max: 256)
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -400,7 +405,7 @@ public struct GetLongLookResponse: ProtoMessage {
   }
 }
 
-public struct InvokeActionRequest: ProtoMessage {
+public struct InvokeActionRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.InvokeActionRequest" }
 
   public var notificationId: String = ""
@@ -475,6 +480,11 @@ public struct InvokeActionRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.actionId, "actionId", min: 1)
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct InvokeActionResponse: ProtoMessage {
@@ -522,10 +532,10 @@ public struct InvokeActionResponse: ProtoMessage {
   }
 }
 
-public struct ListActionRunsRequest: ProtoMessage {
+public struct ListActionRunsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListActionRunsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only runs of this notification.
@@ -595,6 +605,10 @@ public struct ListActionRunsRequest: ProtoMessage {
       writer.string(self.notificationId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -481,7 +481,7 @@ public struct BlockedUser: ProtoMessage {
   }
 }
 
-public struct InviteToBucketRequest: ProtoMessage {
+public struct InviteToBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.InviteToBucketRequest" }
 
   public var bucketId: String = ""
@@ -597,6 +597,11 @@ public struct InviteToBucketRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.role, "role", isRequired: true)
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct InviteToBucketResponse: ProtoMessage {
@@ -644,11 +649,11 @@ public struct InviteToBucketResponse: ProtoMessage {
   }
 }
 
-public struct ListBucketInvitationsRequest: ProtoMessage {
+public struct ListBucketInvitationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListBucketInvitationsRequest" }
 
   public var bucketId: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -714,6 +719,10 @@ public struct ListBucketInvitationsRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -866,10 +875,10 @@ public struct CancelInvitationResponse: ProtoMessage {
   }
 }
 
-public struct ListInvitationsRequest: ProtoMessage {
+public struct ListInvitationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListInvitationsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -924,6 +933,10 @@ public struct ListInvitationsRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -1154,7 +1167,7 @@ public struct DeclineInvitationResponse: ProtoMessage {
   }
 }
 
-public struct CreateInviteCodeRequest: ProtoMessage {
+public struct CreateInviteCodeRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateInviteCodeRequest" }
 
   public var bucketId: String = ""
@@ -1240,6 +1253,11 @@ public struct CreateInviteCodeRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.role, "role", isRequired: true)
+    violations.range(self.maxUses, "maxUses", from: 0)
   }
 }
 
@@ -1708,10 +1726,10 @@ public struct UnblockUserResponse: ProtoMessage {
   }
 }
 
-public struct ListBlockedUsersRequest: ProtoMessage {
+public struct ListBlockedUsersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListBlockedUsersRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1766,6 +1784,10 @@ public struct ListBlockedUsersRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -173,7 +173,7 @@ public enum ActionType: ProtoEnum {
 }
 
 /// Notification is one message to a user, stored until it is deleted.
-public struct Notification: ProtoMessage {
+public struct Notification: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Notification" }
 
   /// Set by the server: `n_` and 22 characters, ascending with time.
@@ -507,6 +507,40 @@ public struct Notification: ProtoMessage {
     writer.endObject(object)
   }
 
+  public func validate(into violations: inout Violations) {
+    violations.text(self.title, "title", max: 256)
+    if let value = self.subtitle {
+      violations.text(value, "subtitle", max: 256)
+    }
+    if let value = self.body {
+      violations.textBytes(value, "body", max: 16384)
+    }
+    violations.enumeration(self.priority, "priority")
+    violations.entries(self.attachments.count, "attachments", max: 16)
+    for (index, value) in self.attachments.enumerated() {
+      violations.enter("attachments", index: index)
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    violations.entries(self.actions.count, "actions", max: 16)
+    for (index, value) in self.actions.enumerated() {
+      violations.enter("actions", index: index)
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if let value = self.tapAction {
+      violations.enter("tapAction")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    violations.text(self.collapseKey, "collapseKey", max: 64)
+    if let value = self.`repeat` {
+      violations.enter("repeat")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
+
   /// Priority defines how a device presents a notification.
   public enum Priority: ProtoEnum {
     case unspecified
@@ -571,7 +605,7 @@ public struct Notification: ProtoMessage {
 }
 
 /// Repeat hands a notification over to the devices again until it is read or deleted.
-public struct Repeat: ProtoMessage {
+public struct Repeat: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Repeat" }
 
   /// 1 to 1440.
@@ -645,10 +679,15 @@ public struct Repeat: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.everyMinutes, "everyMinutes", from: 1, to: 1440)
+    violations.range(self.maxCount, "maxCount", from: 0, to: 100)
+  }
 }
 
 /// Attachment is a medium shown with a notification.
-public struct Attachment: ProtoMessage {
+public struct Attachment: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Attachment" }
 
   public var mediaType: Attachment.MediaType = Attachment.MediaType()
@@ -774,6 +813,13 @@ public struct Attachment: ProtoMessage {
     writer.endObject(object)
   }
 
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.mediaType, "mediaType", isRequired: true)
+    violations.text(self.url, "url", max: 2048)
+    violations.text(self.name, "name", max: 256)
+    violations.text(self.contentType, "contentType", max: 127)
+  }
+
   public enum MediaType: ProtoEnum {
     case unspecified
     case image
@@ -847,7 +893,7 @@ public struct Attachment: ProtoMessage {
 }
 
 /// Action is an operation that a user can perform from a notification.
-public struct Action: ProtoMessage {
+public struct Action: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Action" }
 
   public var type: ActionType = ActionType()
@@ -938,5 +984,12 @@ public struct Action: ProtoMessage {
       writer.string(self.icon)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.type, "type", isRequired: true)
+    violations.text(self.value, "value", max: 2048)
+    violations.text(self.title, "title", max: 128)
+    violations.text(self.icon, "icon", max: 256)
   }
 }

@@ -3,7 +3,7 @@
 
 public import CampanileCodec
 
-public struct CreateNotificationRequest: ProtoMessage {
+public struct CreateNotificationRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateNotificationRequest" }
 
   /// `id`, times and etag are set by the server and ignored here.
@@ -114,6 +114,26 @@ public struct CreateNotificationRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff000000000000, 0x7fffffe87fffffe, 1, 64))
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.notification {
+      violations.enter("notification")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("notification")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
+    violations.entries(self.variables.count, "variables", max: 64)
+    for (key, value) in self.variables.sorted(by: { $0.key < $1.key }) {
+      violations.enter("variables", key: "\(key)")
+      violations.pattern(key, "", Self.textPattern0, "must have a name of 1 to 64 letters, digits and underscores", reason: "TEXT_INVALID")
+      violations.text(value, "", max: 4096)
+      violations.leave()
+    }
+  }
 }
 
 public struct CreateNotificationResponse: ProtoMessage {
@@ -161,7 +181,7 @@ public struct CreateNotificationResponse: ProtoMessage {
   }
 }
 
-public struct BatchCreateNotificationsRequest: ProtoMessage {
+public struct BatchCreateNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BatchCreateNotificationsRequest" }
 
   /// 1 to 1000.
@@ -213,6 +233,10 @@ public struct BatchCreateNotificationsRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.requests.count, "requests", min: 1, max: 1000)
   }
 }
 
@@ -271,7 +295,7 @@ public struct BatchCreateNotificationsResponse: ProtoMessage {
 }
 
 /// BatchCreateResult is the result of one entry of a batch.
-public struct BatchCreateResult: ProtoMessage {
+public struct BatchCreateResult: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BatchCreateResult" }
 
   public var outcome: Outcome?
@@ -326,6 +350,14 @@ public struct BatchCreateResult: ProtoMessage {
     case nil: break
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if case .notification(let value)? = self.outcome {
+      violations.enter("notification")
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 
   public enum Outcome: Sendable, Hashable {
@@ -511,10 +543,10 @@ public struct GetNotificationResponse: ProtoMessage {
   }
 }
 
-public struct ListNotificationsRequest: ProtoMessage {
+public struct ListNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListNotificationsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only this bucket.
@@ -623,6 +655,10 @@ public struct ListNotificationsRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -800,7 +836,7 @@ public struct UpdateNotificationResponse: ProtoMessage {
   }
 }
 
-public struct MarkNotificationsReadRequest: ProtoMessage {
+public struct MarkNotificationsReadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsReadRequest" }
 
   /// 1 to 1000. If one does not exist, the call changes nothing and fails with NOT_FOUND.
@@ -854,6 +890,10 @@ public struct MarkNotificationsReadRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.notificationIds.count, "notificationIds", min: 1, max: 1000)
   }
 }
 
@@ -917,7 +957,7 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
   }
 }
 
-public struct MarkNotificationsUnreadRequest: ProtoMessage {
+public struct MarkNotificationsUnreadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsUnreadRequest" }
 
   /// 1 to 1000. If one does not exist, the call changes nothing and fails with NOT_FOUND.
@@ -971,6 +1011,10 @@ public struct MarkNotificationsUnreadRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.notificationIds.count, "notificationIds", min: 1, max: 1000)
   }
 }
 
@@ -1034,7 +1078,7 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
   }
 }
 
-public struct DeleteNotificationsRequest: ProtoMessage {
+public struct DeleteNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationsRequest" }
 
   /// 1 to 1000.
@@ -1088,6 +1132,10 @@ public struct DeleteNotificationsRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.notificationIds.count, "notificationIds", min: 1, max: 1000)
   }
 }
 
@@ -1150,7 +1198,7 @@ public struct DeleteNotificationsResponse: ProtoMessage {
   }
 }
 
-public struct UndeleteNotificationsRequest: ProtoMessage {
+public struct UndeleteNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UndeleteNotificationsRequest" }
 
   /// 1 to 1000.
@@ -1204,6 +1252,10 @@ public struct UndeleteNotificationsRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.notificationIds.count, "notificationIds", min: 1, max: 1000)
   }
 }
 
@@ -1267,10 +1319,10 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
   }
 }
 
-public struct ListDeletedNotificationsRequest: ProtoMessage {
+public struct ListDeletedNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListDeletedNotificationsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1325,6 +1377,10 @@ public struct ListDeletedNotificationsRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -1503,7 +1559,7 @@ public struct MarkAllNotificationsReadResponse: ProtoMessage {
   }
 }
 
-public struct SnoozeNotificationRequest: ProtoMessage {
+public struct SnoozeNotificationRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SnoozeNotificationRequest" }
 
   public var notificationId: String = ""
@@ -1561,6 +1617,10 @@ public struct SnoozeNotificationRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.minutes, "minutes", from: 0, to: 525600)
+  }
 }
 
 public struct SnoozeNotificationResponse: ProtoMessage {
@@ -1608,7 +1668,7 @@ public struct SnoozeNotificationResponse: ProtoMessage {
   }
 }
 
-public struct PostponeNotificationRequest: ProtoMessage {
+public struct PostponeNotificationRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.PostponeNotificationRequest" }
 
   public var notificationId: String = ""
@@ -1666,6 +1726,10 @@ public struct PostponeNotificationRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.minutes, "minutes", from: 1, to: 525600)
+  }
 }
 
 public struct PostponeNotificationResponse: ProtoMessage {
@@ -1713,10 +1777,10 @@ public struct PostponeNotificationResponse: ProtoMessage {
   }
 }
 
-public struct ListScheduledNotificationsRequest: ProtoMessage {
+public struct ListScheduledNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListScheduledNotificationsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1771,6 +1835,10 @@ public struct ListScheduledNotificationsRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -81,7 +81,7 @@ public enum DayOfWeek: ProtoEnum {
 }
 
 /// UserSettings are a user's settings for all buckets.
-public struct UserSettings: ProtoMessage {
+public struct UserSettings: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UserSettings" }
 
   /// A name of the IANA time zone database, such as `Europe/Rome`; empty means `UTC`.
@@ -182,10 +182,19 @@ public struct UserSettings: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.quietHours {
+      violations.enter("quietHours")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if !(self.summarySize == 0) { violations.range(self.summarySize, "summarySize", from: 3, to: 5) }
+  }
 }
 
 /// QuietHours are times of the week during which devices are not notified. Critical notifications pass.
-public struct QuietHours: ProtoMessage {
+public struct QuietHours: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.QuietHours" }
 
   /// At most 32; together they must leave at least one minute of the week.
@@ -238,10 +247,19 @@ public struct QuietHours: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.windows.count, "windows", max: 32)
+    for (index, value) in self.windows.enumerated() {
+      violations.enter("windows", index: index)
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
 }
 
 /// QuietWindow is a time of day on some days of the week, in the user's time zone.
-public struct QuietWindow: ProtoMessage {
+public struct QuietWindow: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.QuietWindow" }
 
   /// The days on which it begins; empty means all.
@@ -319,5 +337,14 @@ public struct QuietWindow: ProtoMessage {
       writer.string(self.end)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.days.count, "days", max: 7)
+    for (index, value) in self.days.enumerated() {
+      violations.enter("days", index: index)
+      violations.enumeration(value, "", isRequired: true)
+      violations.leave()
+    }
   }
 }

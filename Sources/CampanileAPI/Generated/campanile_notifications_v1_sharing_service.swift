@@ -191,7 +191,7 @@ public struct PublishKey: ProtoMessage {
   }
 }
 
-public struct ShareBucketRequest: ProtoMessage {
+public struct ShareBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ShareBucketRequest" }
 
   public var bucketId: String = ""
@@ -278,6 +278,10 @@ public struct ShareBucketRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.role, "role", isRequired: true)
   }
 }
 
@@ -522,7 +526,7 @@ public struct ListBucketSharesResponse: ProtoMessage {
   }
 }
 
-public struct CreatePublishKeyRequest: ProtoMessage {
+public struct CreatePublishKeyRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreatePublishKeyRequest" }
 
   public var bucketId: String = ""
@@ -594,6 +598,10 @@ public struct CreatePublishKeyRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
   }
 }
 
@@ -837,7 +845,7 @@ public struct RevokePublishKeyResponse: ProtoMessage {
   }
 }
 
-public struct PublishWithKeyRequest: ProtoMessage {
+public struct PublishWithKeyRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.PublishWithKeyRequest" }
 
   public var secret: String = ""
@@ -907,6 +915,17 @@ public struct PublishWithKeyRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.notification {
+      violations.enter("notification")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("notification")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 

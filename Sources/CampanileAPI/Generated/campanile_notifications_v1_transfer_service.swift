@@ -68,7 +68,7 @@ public struct ExportHeader: ProtoMessage {
 }
 
 /// ExportedNotification is a notification with its inline media.
-public struct ExportedNotification: ProtoMessage {
+public struct ExportedNotification: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ExportedNotification" }
 
   public var notification: Notification?
@@ -136,10 +136,18 @@ public struct ExportedNotification: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.notification {
+      violations.enter("notification")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
 }
 
 /// TransferEntry is one line of an export.
-public struct TransferEntry: ProtoMessage {
+public struct TransferEntry: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.TransferEntry" }
 
   public var entry: Entry?
@@ -264,6 +272,44 @@ public struct TransferEntry: ProtoMessage {
     writer.endObject(object)
   }
 
+  public func validate(into violations: inout Violations) {
+    if case .settings(let value)? = self.entry {
+      violations.enter("settings")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .bucket(let value)? = self.entry {
+      violations.enter("bucket")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .notification(let value)? = self.entry {
+      violations.enter("notification")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .template(let value)? = self.entry {
+      violations.enter("template")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .heartbeat(let value)? = self.entry {
+      violations.enter("heartbeat")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .webhook(let value)? = self.entry {
+      violations.enter("webhook")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .scheduled(let value)? = self.entry {
+      violations.enter("scheduled")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
+
   public enum Entry: Sendable, Hashable {
     case header(ExportHeader)
     case settings(UserSettings)
@@ -345,7 +391,7 @@ public struct ExportUserDataResponse: ProtoMessage {
   }
 }
 
-public struct ImportUserDataRequest: ProtoMessage {
+public struct ImportUserDataRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ImportUserDataRequest" }
 
   public var entry: TransferEntry?
@@ -387,6 +433,14 @@ public struct ImportUserDataRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.entry {
+      violations.enter("entry")
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 }
 

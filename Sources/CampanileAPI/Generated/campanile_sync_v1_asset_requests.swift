@@ -845,11 +845,11 @@ public struct DownloadAssetResponse: ProtoMessage {
   }
 }
 
-public struct ListAssetsRequest: ProtoMessage {
+public struct ListAssetsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListAssetsRequest" }
 
   public var zone: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -915,6 +915,10 @@ public struct ListAssetsRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -1538,12 +1542,12 @@ public struct GetAssetDeltaResponse: ProtoMessage {
   }
 }
 
-public struct ListAssetVersionsRequest: ProtoMessage {
+public struct ListAssetVersionsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListAssetVersionsRequest" }
 
   public var zone: String = ""
   public var name: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only unresolved conflicts.
@@ -1634,6 +1638,10 @@ public struct ListAssetVersionsRequest: ProtoMessage {
       writer.bool(self.conflictsOnly)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

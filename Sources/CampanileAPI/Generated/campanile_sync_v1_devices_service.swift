@@ -760,13 +760,13 @@ public struct PublishUpdateResponse: ProtoMessage {
   }
 }
 
-public struct ListUpdatesRequest: ProtoMessage {
+public struct ListUpdatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListUpdatesRequest" }
 
   public var deviceId: String = ""
   /// The last sequence that the device has handled without acknowledging it; 0 if there is none.
   public var afterSequence: Int64 = 0
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
 
   public init() {}
@@ -832,6 +832,10 @@ public struct ListUpdatesRequest: ProtoMessage {
       writer.int32(self.pageSize)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -339,10 +339,10 @@ public struct GetZoneResponse: ProtoMessage {
   }
 }
 
-public struct ListZonesRequest: ProtoMessage {
+public struct ListZonesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZonesRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -397,6 +397,10 @@ public struct ListZonesRequest: ProtoMessage {
       writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -559,7 +563,7 @@ public struct DeleteZoneResponse: ProtoMessage {
   }
 }
 
-public struct ListZoneChangesRequest: ProtoMessage {
+public struct ListZoneChangesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZoneChangesRequest" }
 
   public var zone: String = ""
@@ -632,6 +636,10 @@ public struct ListZoneChangesRequest: ProtoMessage {
       writer.int32(self.pageSize)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 

@@ -1,17 +1,13 @@
 public import CampanileBase
+public import CampanileCodec
 import CampanileRPC
 
 /// Page sizes and page tokens (AIP-158).
 public enum Paging {
-  /// Returns the page size to use. Adds a violation if the requested one is out of range.
+  /// Returns the page size to use: the default for 0, and at most the limit (AIP-158). A negative one is a violation.
   public static func size(_ requested: Int32, _ limits: some ServiceLimits, _ violations: inout Violations) -> Int {
-    let size = Int(requested)
-    if size == 0 { return min(limits.pageSizeDefault, limits.pageSizeMax) }
-    guard (1...limits.pageSizeMax).contains(size) else {
-      violations.add("pageSize", "must be 1 to \(limits.pageSizeMax), or 0 for \(limits.pageSizeDefault)", .outOfRange)
-      return limits.pageSizeDefault
-    }
-    return size
+    violations.range(requested, "pageSize", from: 0)
+    return min(requested > 0 ? Int(requested) : limits.pageSizeDefault, limits.pageSizeMax)
   }
 
   public static func token(_ position: [String], scope: [String]) -> String {

@@ -1,4 +1,5 @@
 public import CampanileBase
+import CampanileCodec
 public import CampanileRPC
 
 extension CallContext {

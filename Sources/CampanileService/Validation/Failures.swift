@@ -1,4 +1,5 @@
 public import CampanileBase
+public import CampanileCodec
 public import CampanileStore
 
 extension RPCError {

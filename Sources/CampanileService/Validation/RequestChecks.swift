@@ -12,13 +12,6 @@ public enum RequestChecks {
     violations.text(id, field(), max: requestIDMax)
   }
 
-  /// Checks the minutes of a snooze: up to a year.
-  public static func minutes(_ minutes: Int32, from lowest: Int32, _ violations: inout Violations) {
-    guard (lowest...525_600).contains(minutes) else {
-      return violations.add("minutes", "must be \(lowest) to 525600", .outOfRange)
-    }
-  }
-
   /// Checks that a time is in the future.
   public static func future(
     _ time: ProtoTimestamp?, _ field: String, nowMs: Int64, _ violations: inout Violations

@@ -1,4 +1,5 @@
 public import CampanileBase
+public import CampanileCodec
 import CampanileRPC
 
 /// A limit on what all users hold together, with a limit per user and a reserve for users who hold nothing.

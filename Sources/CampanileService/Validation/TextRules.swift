@@ -1,3 +1,5 @@
+public import CampanileCodec
+
 /// Rules for single values. Lengths are counted in Unicode code points.
 public enum TextRules {
   /// Whether a text has at most `max` code points. A code point has one to four bytes, so most texts need no counting.
@@ -10,11 +12,6 @@ public enum TextRules {
 
   /// Whether a text contains U+0000, which PostgreSQL rejects and which ends a C string.
   public static func hasNull(_ text: String) -> Bool { text.utf8.contains(0) }
-
-  /// Whether a text is `#RRGGBB` with hexadecimal digits of either case.
-  public static func isColor(_ text: String) -> Bool {
-    text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#") && text.utf8.dropFirst().allSatisfy(isHexDigit)
-  }
 
   /// Whether a text has 1 to 128 characters of `[A-Za-z0-9._:-]`.
   public static func isIdentifier(_ text: String) -> Bool {
@@ -58,13 +55,11 @@ extension Violations {
     }
   }
 
-  /// Checks that a text is an absolute http or https URL.
+  /// Checks that a text is an absolute http or https URL. The contract's constraint limits its length.
   public mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
     if value.isEmpty {
       add(field(), "must not be empty", .required)
-    } else if value.utf8.count > URLRules.sizeMax {
-      add(field(), "must have at most \(URLRules.sizeMax) characters", .tooLong)
-    } else if !URLRules.isWebURL(value[...]) {
+    } else if value.utf8.count <= URLRules.sizeMax, !URLRules.isWebURL(value[...]) {
       add(field(), "must be an absolute http or https URL", .urlInvalid)
     }
   }

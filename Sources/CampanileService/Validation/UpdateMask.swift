@@ -12,7 +12,8 @@ public protocol MaskableField: RawRepresentable<String>, CaseIterable, Hashable,
 
 /// Resolves update masks.
 public enum UpdateMask {
-  /// Returns the message of an update request and the fields to change, validated by `check`.
+  /// Returns the message of an update request and the fields to change, validated by the constraints of the contract
+  /// and by `check`.
   ///
   /// - Parameter field: The name of the message in the request.
   /// - Throws: INVALID_ARGUMENT with all violations, also if the message is nil.
@@ -23,9 +24,18 @@ public enum UpdateMask {
     var violations = Violations()
     let message = violations.message(message, field) { _, _, _ in }
     let fields = fields(mask, for: message, as: F.self, &violations)
+    if let message = message as? any ValidatedMessage {
+      message.validate("\(field).", fields: fields.map { jsonName($0.rawValue) }, into: &violations)
+    }
     for changed in fields { check(changed, message, field, &violations) }
     try violations.check()
     return (message, fields)
+  }
+
+  /// Returns the lowerCamelCase name of a field: `icon_url` is `iconUrl`.
+  private static func jsonName(_ protoName: String) -> String {
+    let words = protoName.split(separator: "_")
+    return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
   }
 
   /// Returns the fields to change, in the order of their declaration.

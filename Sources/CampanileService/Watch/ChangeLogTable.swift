@@ -1,4 +1,5 @@
 public import CampanileBase
+import CampanileCodec
 import CampanileRPC
 public import CampanileStore
 

@@ -1,4 +1,5 @@
 public import CampanileBase
+import CampanileCodec
 import CampanileRPC
 
 /// The position of a watch in the change log of one store, encoded for callers.

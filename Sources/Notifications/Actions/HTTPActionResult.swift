@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileCodec
 import CampanileService
 
 /// The result of an HTTP request made by an action.

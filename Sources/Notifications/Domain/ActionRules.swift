@@ -1,43 +1,37 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
-/// Validates an action's value by its type.
+/// Validates an action's value by its type, which its constraints cannot express.
 enum ActionRules {
   static let valueMax = 2_048
-  static let titleMax = 128
-  static let iconMax = 256
   /// One year.
   static let minutesMax = 525_600
   static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
   static func check(_ action: Action, _ path: String, _ violations: inout Violations) {
-    violations.text(action.title, "\(path).title", max: titleMax)
-    violations.text(action.icon, "\(path).icon", max: iconMax)
-    guard TextRules.fits(action.value, max: valueMax) else {
-      return violations.add("\(path).value", "must have at most \(valueMax) characters", .tooLong)
-    }
-    if let fault = fault(of: action) { violations.add("\(path).\(fault.field)", fault.description, fault.reason) }
+    guard TextRules.fits(action.value, max: valueMax) else { return }
+    if let fault = fault(of: action) { violations.add("\(path).value", fault.description, fault.reason) }
   }
 
-  private typealias Fault = (field: String, description: String, reason: Reason)
+  private typealias Fault = (description: String, reason: Reason)
 
   private static func fault(of action: Action) -> Fault? {
     let value = action.value
     switch action.type {
-    case .unspecified: return ("type", "must be given", .enumUnspecified)
-    case .unrecognized(let number): return ("type", "\(number) is not an action type", .enumUnknown)
+    case .unspecified, .unrecognized: return nil
     case .navigate:
-      if value.isEmpty { return ("value", "must be the URL to open", .required) }
+      if value.isEmpty { return ("must be the URL to open", .required) }
       return URLRules.isNavigable(value[...])
-        ? nil : ("value", "must be an absolute URL with a scheme that may be opened", .urlInvalid)
-    case .backgroundCall: return isBackgroundCall(value) ? nil : ("value", "must be METHOD::URL", .actionValueInvalid)
+        ? nil : ("must be an absolute URL with a scheme that may be opened", .urlInvalid)
+    case .backgroundCall: return isBackgroundCall(value) ? nil : ("must be METHOD::URL", .actionValueInvalid)
     case .snooze, .postpone:
-      return isMinutes(value) ? nil : ("value", "must be 1 to \(minutesMax) minutes", .actionValueInvalid)
+      return isMinutes(value) ? nil : ("must be 1 to \(minutesMax) minutes", .actionValueInvalid)
     case .webhook:
-      return TextRules.isIdentifier(value) ? nil : ("value", "must be the id of a webhook", .actionValueInvalid)
+      return TextRules.isIdentifier(value) ? nil : ("must be the id of a webhook", .actionValueInvalid)
     case .openNotification:
       return value.isEmpty || TextRules.isIdentifier(value)
-        ? nil : ("value", "must be empty or the id of a notification", .actionValueInvalid)
+        ? nil : ("must be empty or the id of a notification", .actionValueInvalid)
     case .markAsRead: return fixed(value, "mark_as_read_notification")
     case .delete: return fixed(value, "delete_notification")
     }
@@ -45,7 +39,7 @@ enum ActionRules {
 
   /// The apps send the type's own name as the value. It carries no information, so it may be omitted.
   private static func fixed(_ value: String, _ word: String) -> Fault? {
-    value.isEmpty || value == word ? nil : ("value", "must be empty or \(word)", .actionValueInvalid)
+    value.isEmpty || value == word ? nil : ("must be empty or \(word)", .actionValueInvalid)
   }
 
   private static func isMinutes(_ value: String) -> Bool {

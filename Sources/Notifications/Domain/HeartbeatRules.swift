@@ -2,22 +2,10 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Validates heartbeats and defines their life cycle: a heartbeat expects a beat until it is due, then the beat is
+/// Validates heartbeats by the rules that their constraints cannot express, and defines their life cycle: a heartbeat expects a beat until it is due, then the beat is
 /// missing.
 enum HeartbeatRules {
-  static let nameMax = 128
-  /// One year.
-  static let minutesMax: Int32 = 525_600
-
   static func check(_ heartbeat: Heartbeat, _ path: String, _ violations: inout Violations) {
-    violations.text(heartbeat.name, "\(path).name", max: nameMax, isRequired: true)
-    if heartbeat.bucketId.isEmpty { violations.add("\(path).bucketId", "must not be empty", .required) }
-    if !(1...minutesMax).contains(heartbeat.periodMinutes) {
-      violations.add("\(path).periodMinutes", "must be 1 to \(minutesMax)", .outOfRange)
-    }
-    if !(0...minutesMax).contains(heartbeat.graceMinutes) {
-      violations.add("\(path).graceMinutes", "must be 0 to \(minutesMax)", .outOfRange)
-    }
     guard let notification = heartbeat.notification else { return }
     checkRetained(notification, "\(path).notification", &violations)
     var complete = notification

@@ -1,18 +1,16 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 import Foundation
 
-/// Validates quiet hours.
+/// Validates quiet hours by the rules that their constraints cannot express.
 enum QuietHoursRules {
   static let windowsMax = 32
   private static let dayMinutes = 1_440
 
   static func check(_ hours: QuietHours, _ path: String, _ violations: inout Violations) {
-    guard hours.windows.count <= windowsMax else {
-      return violations.add("\(path).windows", "must have at most \(windowsMax) entries", .tooMany)
-    }
     var isValid = true
-    for (index, window) in hours.windows.enumerated() {
+    for (index, window) in hours.windows.prefix(windowsMax).enumerated() {
       let count = violations.items.count
       check(window, "\(path).windows[\(index)]", &violations)
       if violations.items.count > count { isValid = false }
@@ -37,15 +35,6 @@ enum QuietHoursRules {
   }
 
   private static func check(_ window: QuietWindow, _ path: String, _ violations: inout Violations) {
-    if window.days.count > 7 { violations.add("\(path).days", "must have at most 7 entries", .tooMany) }
-    for (index, day) in window.days.prefix(7).enumerated() {
-      switch day {
-      case .unspecified: violations.add("\(path).days[\(index)]", "must be given", .enumUnspecified)
-      case .unrecognized(let number):
-        violations.add("\(path).days[\(index)]", "\(number) is not a day of the week", .enumUnknown)
-      default: break
-      }
-    }
     if minutes(window.start).map({ $0 < dayMinutes }) != true {
       violations.add("\(path).start", "must be HH:MM, 00:00 to 23:59", .timeOfDayInvalid)
     }
@@ -69,7 +58,7 @@ enum QuietHoursRules {
   /// Whether the windows cover every minute of a week without a clock change.
   private static func leavesNothing(_ hours: QuietHours) -> Bool {
     var isQuiet = [Bool](repeating: false, count: 7 * dayMinutes)
-    for window in hours.windows {
+    for window in hours.windows.prefix(windowsMax) {
       guard let minutes = minutes(of: window) else { continue }
       for day in days(of: window) {
         for minute in minutes.start..<minutes.end { isQuiet[(day * dayMinutes + minute) % isQuiet.count] = true }

@@ -1,3 +1,4 @@
+import CampanileCodec
 import CampanileService
 
 /// The error reasons of this service, in addition to those that all services share.
@@ -7,7 +8,6 @@ extension Reason {
   static let templateSyntaxInvalid = Reason(rawValue: "TEMPLATE_SYNTAX_INVALID")
   static let templateVariableMissing = Reason(rawValue: "TEMPLATE_VARIABLE_MISSING")
   static let templateVariableUnknown = Reason(rawValue: "TEMPLATE_VARIABLE_UNKNOWN")
-  static let methodInvalid = Reason(rawValue: "METHOD_INVALID")
   static let headerNameInvalid = Reason(rawValue: "HEADER_NAME_INVALID")
   static let headerValueInvalid = Reason(rawValue: "HEADER_VALUE_INVALID")
   static let actionValueInvalid = Reason(rawValue: "ACTION_VALUE_INVALID")

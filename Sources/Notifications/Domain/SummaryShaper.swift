@@ -162,11 +162,4 @@ enum UnreadSummaryRules {
 
   /// Returns the size for a user's setting; 0 means the largest.
   static func size(_ setting: Int32) -> Int { setting == 0 ? sizeMax : min(max(Int(setting), sizeMin), sizeMax) }
-
-  /// Adds a violation unless the setting is 0 or 3 to 5.
-  static func check(_ setting: Int32, _ path: String, _ violations: inout Violations) {
-    if setting != 0, !(Int32(sizeMin)...Int32(sizeMax)).contains(setting) {
-      violations.add(path, "must be \(sizeMin) to \(sizeMax), or 0 for \(sizeMax)", .outOfRange)
-    }
-  }
 }

@@ -1,13 +1,10 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
-/// Validates templates and renders notifications from them.
+/// Validates templates by the rules that their constraints cannot express, and renders notifications from them.
 enum TemplateRules {
-  static let nameMax = 128
-  static let titleMax = 1_024
-  static let subtitleMax = 1_024
   static let variablesMax = 64
-  static let valueMax = 4_096
 
   static func check(_ template: Template, _ path: String, _ violations: inout Violations) {
     for field in TemplateField.allCases { check(field, of: template, path, &violations) }
@@ -16,24 +13,10 @@ enum TemplateRules {
 
   static func check(_ field: TemplateField, of template: Template, _ path: String, _ violations: inout Violations) {
     switch field {
-    case .name: violations.text(template.name, "\(path).name", max: nameMax, isRequired: true)
-    case .title:
-      violations.text(template.title, "\(path).title", max: titleMax, isRequired: true)
-      checkSyntax(template.title, "\(path).title", &violations)
-    case .subtitle:
-      guard let subtitle = template.subtitle else { return }
-      violations.text(subtitle, "\(path).subtitle", max: subtitleMax)
-      checkSyntax(subtitle, "\(path).subtitle", &violations)
-    case .body:
-      guard let body = template.body else { return }
-      if body.utf8.count > NotificationRules.bodySizeBytesMax {
-        violations.add(
-          "\(path).body", "must have at most \(NotificationRules.bodySizeBytesMax) bytes of UTF-8", .tooLong)
-      } else if TextRules.hasNull(body) {
-        violations.add("\(path).body", "must not contain U+0000", .textInvalid)
-      } else {
-        checkSyntax(body, "\(path).body", &violations)
-      }
+    case .name: break
+    case .title: checkSyntax(template.title, "\(path).title", &violations)
+    case .subtitle: checkSyntax(template.subtitle ?? "", "\(path).subtitle", &violations)
+    case .body: checkSyntax(template.body ?? "", "\(path).body", &violations)
     }
   }
 
@@ -53,16 +36,13 @@ enum TemplateRules {
   /// Renders title, subtitle and body where `draft` has none.
   ///
   /// Adds violations of `<prefix>variables.NAME`: `TEMPLATE_VARIABLE_MISSING` for a variable that a rendered text
-  /// requires, and `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have. Values are checked, too. A text
-  /// that becomes too long is a violation of `<prefix>notification.FIELD`. If there is any violation, the draft remains
+  /// requires, and `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have. A text that becomes too long is a violation of `<prefix>notification.FIELD`. If there is any violation, the draft remains
   /// unchanged.
   static func render(
     template: Template, variables values: [String: String], into draft: inout Notification, prefix: String = "",
     _ violations: inout Violations
   ) {
     let count = violations.items.count
-    checkValues(values, prefix, &violations)
-    guard violations.items.count == count else { return }
     let known = names(in: template)
     for name in values.keys.sorted() where !known.contains(name) {
       violations.add("\(prefix)variables.\(name)", "is not a variable of the template", .templateVariableUnknown)
@@ -95,24 +75,6 @@ enum TemplateRules {
       filled.body = fill(template.body, "body", sizeBytesMax: NotificationRules.bodySizeBytesMax)
     }
     if violations.items.count == count { draft = filled }
-  }
-
-  private static func checkValues(_ values: [String: String], _ prefix: String, _ violations: inout Violations) {
-    guard values.count <= variablesMax else {
-      return violations.add("\(prefix)variables", "must have at most \(variablesMax) entries", .tooMany)
-    }
-    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
-      guard TemplateText.isName(name.utf8) else {
-        // The name comes from the request: echo at most the maximum length of a name.
-        let shown = String(name.unicodeScalars.prefix(TemplateText.nameMax))
-        violations.add(
-          "\(prefix)variables.\(shown)",
-          "must have a name of 1 to \(TemplateText.nameMax) letters, digits and underscores",
-          .textInvalid)
-        continue
-      }
-      violations.text(value, "\(prefix)variables.\(name)", max: valueMax)
-    }
   }
 
   private static func checkSyntax(_ text: String, _ path: String, _ violations: inout Violations) {

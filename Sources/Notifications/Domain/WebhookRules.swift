@@ -1,13 +1,12 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
-/// Validates webhooks.
+/// Validates webhooks by the rules that their constraints cannot express.
 enum WebhookRules {
-  static let nameMax = 128
   static let headersMax = 32
   static let headerNameMax = 128
   static let headerValueMax = 2_048
-  static let bodySizeBytesMax = 16_384
   static let methodDefault = "POST"
   /// The replacement for header values in responses. In an update, it retains the stored value.
   static let mask = "***"
@@ -24,11 +23,7 @@ enum WebhookRules {
 
   static func check(_ field: WebhookField, of webhook: Webhook, _ path: String, _ violations: inout Violations) {
     switch field {
-    case .name: violations.text(webhook.name, "\(path).name", max: nameMax, isRequired: true)
-    case .method:
-      if !webhook.method.isEmpty, !ActionRules.methods.contains(webhook.method) {
-        violations.add("\(path).method", "must be GET, HEAD, POST, PUT, PATCH or DELETE", .methodInvalid)
-      }
+    case .name, .method, .body: break
     case .url:
       violations.webURL(webhook.url, "\(path).url")
       // Responses contain the URL of a webhook, but only masked headers.
@@ -36,12 +31,6 @@ enum WebhookRules {
         violations.add("\(path).url", "must not contain credentials: put them into a header", .urlInvalid)
       }
     case .headers: check(webhook.headers, "\(path).headers", &violations)
-    case .body:
-      if webhook.body.utf8.count > bodySizeBytesMax {
-        violations.add("\(path).body", "must have at most \(bodySizeBytesMax) bytes of UTF-8", .tooLong)
-      } else if TextRules.hasNull(webhook.body) {
-        violations.add("\(path).body", "must not contain U+0000", .textInvalid)
-      }
     }
   }
 
@@ -81,9 +70,7 @@ enum WebhookRules {
   }
 
   private static func check(_ headers: [String: String], _ path: String, _ violations: inout Violations) {
-    guard headers.count <= headersMax else {
-      return violations.add(path, "must have at most \(headersMax) entries", .tooMany)
-    }
+    guard headers.count <= headersMax else { return }
     var seen: Set<String> = []
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
       // The name comes from the request: echo at most the maximum length of a name.

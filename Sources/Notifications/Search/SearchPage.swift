@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 
@@ -24,6 +25,8 @@ struct SearchPageQuery: Sendable, Hashable {
     var limits = limits
     limits.pageSizeMax = min(limits.pageSizeMax, Self.pageSizeMax)
     self.user = user
+    request.validate(into: &violations)
+    try violations.check()
     let query = SearchQuery(request.query, field: "query", &violations)
     bucketID = request.bucketId.isEmpty ? nil : request.bucketId
     pageSize = Paging.size(request.pageSize, limits, &violations)

@@ -1,10 +1,10 @@
+import CampanileCodec
 import CampanileService
 
 /// A parsed query.
 ///
 /// The syntax is that of `SearchNotificationsRequest.query`. Text without letters or digits is ignored.
 struct SearchQuery: Sendable, Hashable {
-  static let charactersMax = 256
   static let termsMax = 16
 
   /// A word or a phrase.
@@ -19,17 +19,9 @@ struct SearchQuery: Sendable, Hashable {
   /// Terms that must not occur.
   var excluded: [Term] = []
 
-  /// Parses a query. Returns nil and adds violations of `field` for an invalid one: `REQUIRED`, `TOO_LONG`,
-  /// `TEXT_INVALID`, `TOO_MANY`, `QUERY_QUOTES_UNBALANCED`, `QUERY_ONLY_NEGATIVE`.
+  /// Parses a query. Returns nil and adds violations of `field` for an invalid one: `REQUIRED`, `TOO_MANY`,
+  /// `QUERY_QUOTES_UNBALANCED`, `QUERY_ONLY_NEGATIVE`.
   init?(_ text: String, field: String, _ violations: inout Violations) {
-    guard TextRules.fits(text, max: Self.charactersMax) else {
-      violations.add(field, "must have at most \(Self.charactersMax) characters", .tooLong)
-      return nil
-    }
-    guard !TextRules.hasNull(text) else {
-      violations.add(field, "must not contain U+0000", .textInvalid)
-      return nil
-    }
     var parser = Parser(rest: text.unicodeScalars[...])
     var last: Parser.Part?
     while let part = parser.next() {

@@ -31,8 +31,9 @@ enum InvitationRules {
     switch role {
     case .reader, .publisher: return
     case .admin where highest == .admin: return
-    case .unspecified: violations.add("role", "must be given", .enumUnspecified)
-    default:
+    // The contract's constraint rejects these.
+    case .unspecified, .unrecognized: return
+    case .admin, .owner:
       let names = highest == .admin ? "READER, PUBLISHER or ADMIN" : "READER or PUBLISHER"
       violations.add("role", "must be \(names)", .enumUnknown)
     }

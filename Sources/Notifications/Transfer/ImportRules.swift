@@ -9,11 +9,10 @@ import CampanileService
 /// repeats are dropped, and a heartbeat waits for its next beat.
 enum ImportRules {
   static let contentsSizeBytesMax = 256 << 10
-  static let collapseKeyMax = 64
-  static let contentTypeMax = 128
 
   static func bucket(_ entry: Bucket, _ path: String, _ violations: inout Violations) -> Bucket {
     id(entry.id, SortableID.bucketPrefix, path, &violations)
+    entry.validate("\(path).", into: &violations)
     BucketRules.check(entry, path, &violations)
     times([(entry.createTime, "createTime"), (entry.updateTime, "updateTime")], isRequired: true, path, &violations)
     times([(entry.snoozeEndTime, "snoozeEndTime")], isRequired: false, path, &violations)
@@ -38,7 +37,6 @@ enum ImportRules {
     id(notification.id, SortableID.notificationPrefix, path, &violations)
     check(notification, path, &violations)
     contents(of: notification, entry.contents, path, &violations)
-    violations.text(notification.collapseKey, "\(path).collapseKey", max: collapseKeyMax)
     times(
       [(notification.createTime, "createTime"), (notification.updateTime, "updateTime")], isRequired: true, path,
       &violations)
@@ -85,6 +83,7 @@ enum ImportRules {
 
   static func template(_ entry: Template, _ path: String, _ violations: inout Violations) -> Template {
     id(entry.id, "t_", path, &violations)
+    entry.validate("\(path).", into: &violations)
     TemplateRules.check(entry, path, &violations)
     var template = entry
     template.etag = Etag.text(version: 1)
@@ -93,6 +92,7 @@ enum ImportRules {
 
   static func heartbeat(_ entry: Heartbeat, _ path: String, _ violations: inout Violations) -> Heartbeat {
     id(entry.id, "h_", path, &violations)
+    entry.validate("\(path).", into: &violations)
     HeartbeatRules.check(entry, path, &violations)
     var heartbeat = entry
     heartbeat.lastBeatTime = nil
@@ -103,14 +103,15 @@ enum ImportRules {
 
   static func webhook(_ entry: Webhook, _ path: String, _ violations: inout Violations) -> Webhook {
     id(entry.id, "w_", path, &violations)
+    entry.validate("\(path).", into: &violations)
     WebhookRules.check(entry, path, &violations)
     return entry
   }
 
   static func settings(_ entry: UserSettings, _ path: String, _ violations: inout Violations) -> UserSettings {
+    entry.validate("\(path).", into: &violations)
     TimeZoneRules.check(entry.timeZone, "\(path).timeZone", &violations)
     if let hours = entry.quietHours { QuietHoursRules.check(hours, "\(path).quietHours", &violations) }
-    UnreadSummaryRules.check(entry.summarySize, "\(path).summarySize", &violations)
     var settings = entry
     settings.etag = Etag.text(version: 1)
     return settings
@@ -147,8 +148,9 @@ enum ImportRules {
       if !attachment.url.isEmpty || !attachment.data.isEmpty {
         violations.add("\(path).attachments[\(index)].url", "must be empty if contentId is given", .contentInvalid)
       }
-      violations.text(
-        attachment.contentType, "\(path).attachments[\(index)].contentType", max: contentTypeMax, isRequired: true)
+      if attachment.contentType.isEmpty {
+        violations.add("\(path).attachments[\(index)].contentType", "must not be empty", .required)
+      }
       plain.attachments[index].contentId = ""
       plain.attachments[index].contentType = ""
       plain.attachments[index].sizeBytes = 0
@@ -156,6 +158,7 @@ enum ImportRules {
       // Placeholder for the medium, which is checked by its digest.
       plain.attachments[index].url = "https://content/"
     }
+    plain.validate("\(path).", into: &violations)
     // The caller checks the notification's times.
     for field in NotificationField.allCases where field != .expireTime {
       NotificationRules.check(field, of: plain, path, nowMs: 0, &violations)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
 /// Validates the changes of commits.

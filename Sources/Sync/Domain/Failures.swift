@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileCodec
 import CampanileService
 
 extension RPCError {

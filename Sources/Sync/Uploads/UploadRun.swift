@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileService

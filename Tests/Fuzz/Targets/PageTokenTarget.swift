@@ -1,3 +1,4 @@
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 

@@ -9,6 +9,7 @@ extension Reason {
   // Fields
   public static let required = Reason(rawValue: "REQUIRED")
   public static let tooLong = Reason(rawValue: "TOO_LONG")
+  public static let tooShort = Reason(rawValue: "TOO_SHORT")
   public static let tooMany = Reason(rawValue: "TOO_MANY")
   public static let textInvalid = Reason(rawValue: "TEXT_INVALID")
   public static let timeOfDayInvalid = Reason(rawValue: "TIME_OF_DAY_INVALID")
@@ -17,7 +18,6 @@ extension Reason {
   public static let enumUnspecified = Reason(rawValue: "ENUM_UNSPECIFIED")
   public static let enumUnknown = Reason(rawValue: "ENUM_UNKNOWN")
   public static let urlInvalid = Reason(rawValue: "URL_INVALID")
-  public static let colorInvalid = Reason(rawValue: "COLOR_INVALID")
   public static let outOfRange = Reason(rawValue: "OUT_OF_RANGE")
   public static let timeRangeEmpty = Reason(rawValue: "TIME_RANGE_EMPTY")
   public static let fieldMaskInvalid = Reason(rawValue: "FIELD_MASK_INVALID")

@@ -1,0 +1,185 @@
+import SwiftProtobuf
+import SwiftProtobufPluginLibrary
+
+/// The `buf.validate.field` option of a field, and the `campanile.rpc.v1.violation` that describes its pattern.
+///
+/// Only the rules that generated code can check are accepted. A rule of another kind is an error, because a constraint
+/// that nobody enforces would be a false promise.
+struct FieldRules {
+  /// The bounds of a length, a size or a number of entries.
+  struct Bounds {
+    var min: UInt64?
+    var max: UInt64?
+    var isEmpty: Bool { min == nil && max == nil }
+  }
+
+  /// The bounds of a number as Swift literals, both inclusive.
+  struct NumberRange {
+    /// The number of the type in `buf.validate.FieldRules`.
+    let type: UInt64
+    var lowest: String?
+    var highest: String?
+    var isPossible = true
+  }
+
+  enum Kind {
+    case text(characters: Bounds, bytes: Bounds, pattern: String?, values: [String])
+    case bytes(Bounds)
+    case number(NumberRange)
+    case enumeration(isDefined: Bool, isSpecified: Bool)
+    case repeated(Bounds)
+    case map(Bounds)
+  }
+
+  var isRequired = false
+  /// Whether an empty value, or zero, satisfies the rules.
+  var allowsZero = false
+  /// Whether neither the field nor the message inside is validated with the message that contains it.
+  var isIgnored = false
+  var kind: Kind?
+  /// The rules of each element of a list, or of each value of a map; at most one.
+  var elements: [FieldRules] = []
+  /// The rules of each key of a map; at most one.
+  var keys: [FieldRules] = []
+  /// The reason and the description of a violation of the pattern or of the list of values.
+  var reason = ""
+  var description = ""
+
+  var isEmpty: Bool { !isRequired && kind == nil && elements.isEmpty && keys.isEmpty }
+
+  private static let fieldExtension: UInt64 = 1_159
+  private static let violationExtension: UInt64 = 50_741
+
+  /// Reads the options of a field; all are unset if there is none.
+  init(_ field: FieldDescriptor) throws {
+    do {
+      let options = try WireFields.read([UInt8](field.options.unknownFields.data)[...])
+      // An option that is set member by member is stored in several pieces, which belong together.
+      let rules = options.filter { $0.number == Self.fieldExtension }.flatMap(\.value)
+      self = try FieldRules(rules[...])
+      for (number, value) in options where number == Self.violationExtension {
+        for (part, value) in try WireFields.read(value) {
+          let text = String(decoding: value, as: UTF8.self)
+          if part == 1 { reason = text } else { description = text }
+        }
+      }
+      requireValue(field)
+      moveViolation()
+      try check(field)
+    } catch let error as GeneratorError {
+      throw GeneratorError("\(SourceLocation(field)): \(field.fullName): \(error.description)")
+    }
+  }
+
+  /// A required field without presence must not be empty.
+  private mutating func requireValue(_ field: FieldDescriptor) {
+    guard isRequired, !field.hasPresence, !field.isRepeated else { return }
+    switch (kind, field.type) {
+    case (.text(var characters, let bytes, let pattern, let values), _):
+      characters.min = max(characters.min ?? 0, 1)
+      kind = .text(characters: characters, bytes: bytes, pattern: pattern, values: values)
+    case (.bytes(var sizes), _):
+      sizes.min = max(sizes.min ?? 0, 1)
+      kind = .bytes(sizes)
+    case (.enumeration(let isDefined, _), _): kind = .enumeration(isDefined: isDefined, isSpecified: true)
+    case (nil, .string): kind = .text(characters: .init(min: 1), bytes: .init(), pattern: nil, values: [])
+    case (nil, .bytes): kind = .bytes(.init(min: 1))
+    case (nil, .enum): kind = .enumeration(isDefined: false, isSpecified: true)
+    default: break
+    }
+  }
+
+  /// Gives the reason of a list or a map to the part that has a pattern.
+  private mutating func moveViolation() {
+    guard !reason.isEmpty || !description.isEmpty else { return }
+    if !keys.isEmpty {
+      (keys[0].reason, keys[0].description) = (reason, description)
+    } else if !elements.isEmpty {
+      (elements[0].reason, elements[0].description) = (reason, description)
+    } else {
+      return
+    }
+    (reason, description) = ("", "")
+  }
+
+  private init(_ bytes: ArraySlice<UInt8>) throws {
+    var pieces: [UInt64: [UInt8]] = [:]
+    for (number, value) in try WireFields.read(bytes) {
+      switch number {
+      case 25: isRequired = try WireFields.number(value) != 0
+      case 27:
+        switch try WireFields.number(value) {
+        case 0: break
+        case 1: allowsZero = true
+        default: isIgnored = true
+        }
+      case 1...6, 14, 15, 16, 18, 19: pieces[number, default: []] += value
+      default: throw GeneratorError("buf.validate.field rule \(number) is not supported")
+      }
+    }
+    guard pieces.count <= 1 else { throw GeneratorError("has rules of several types") }
+    guard let (number, value) = pieces.first else { return }
+    let members = try WireFields.read(value[...])
+    switch number {
+    case 14: kind = try Self.text(members)
+    case 15: kind = .bytes(try Self.bounds(members, min: 2, max: 3, of: "bytes"))
+    case 16: kind = try Self.enumeration(members)
+    case 18: try list(members)
+    case 19: try map(members)
+    default: kind = .number(try Self.range(members, type: number))
+    }
+  }
+
+  private static func bounds(
+    _ members: [(number: UInt64, value: ArraySlice<UInt8>)], min: UInt64, max: UInt64, of type: String
+  ) throws -> Bounds {
+    var bounds = Bounds()
+    for (number, value) in members {
+      switch number {
+      case min: bounds.min = try WireFields.number(value)
+      case max: bounds.max = try WireFields.number(value)
+      default: throw GeneratorError("rule \(number) of \(type) is not supported")
+      }
+    }
+    return bounds
+  }
+
+  private static func text(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws -> Kind {
+    var (pattern, values): (String?, [String]) = (nil, [])
+    for (number, value) in members {
+      if number == 6 { pattern = String(decoding: value, as: UTF8.self) }
+      if number == 10 { values.append(String(decoding: value, as: UTF8.self)) }
+    }
+    let characters = try bounds(members.filter { ![4, 5, 6, 10].contains($0.number) }, min: 2, max: 3, of: "string")
+    let bytes = try bounds(members.filter { [4, 5].contains($0.number) }, min: 4, max: 5, of: "string")
+    return .text(characters: characters, bytes: bytes, pattern: pattern, values: values)
+  }
+
+  private static func enumeration(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws -> Kind {
+    var (isDefined, isSpecified) = (false, false)
+    for (number, value) in members {
+      switch number {
+      case 2: isDefined = try WireFields.number(value) != 0
+      // The values may be packed; only zero can be excluded.
+      case 4 where value.allSatisfy { $0 == 0 }: isSpecified = true
+      default: throw GeneratorError("rule \(number) of enum is not supported, except not_in: 0")
+      }
+    }
+    return .enumeration(isDefined: isDefined, isSpecified: isSpecified)
+  }
+
+  private mutating func list(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws {
+    for (number, value) in members where number == 4 { elements = [try FieldRules(value)] }
+    let counts = members.filter { $0.number != 4 }
+    kind = .repeated(try Self.bounds(counts, min: 1, max: 2, of: "repeated"))
+  }
+
+  private mutating func map(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws {
+    for (number, value) in members {
+      if number == 4 { keys = [try FieldRules(value)] }
+      if number == 5 { elements = [try FieldRules(value)] }
+    }
+    let counts = members.filter { ![4, 5].contains($0.number) }
+    kind = .map(try Self.bounds(counts, min: 1, max: 2, of: "map"))
+  }
+}

@@ -1,0 +1,193 @@
+import SwiftProtobuf
+import SwiftProtobufPluginLibrary
+
+extension MessageGenerator {
+  /// Whether the message or a message inside has constraints. Nobody validates responses, which have the names that
+  /// Buf's rules require.
+  static func isValidated(_ message: Descriptor) throws -> Bool {
+    if message.name.hasSuffix("Response") { return false }
+    var seen: Set<String> = []
+    return try isValidated(message, &seen)
+  }
+
+  private static func isValidated(_ message: Descriptor, _ seen: inout Set<String>) throws -> Bool {
+    guard seen.insert(message.fullName).inserted, !message.fullName.hasPrefix("google.protobuf.") else { return false }
+    for oneof in message.realOneofs where try OneofRules(oneof).isRequired { return true }
+    if !(try WireFields.read([UInt8](message.options.unknownFields.data)[...]).allSatisfy { $0.number != 1_159 }) {
+      throw GeneratorError("\(message.file.name): \(message.fullName): rules of whole messages are not supported")
+    }
+    for field in message.fields {
+      let rules = try FieldRules(field)
+      if rules.isIgnored { continue }
+      if !rules.isEmpty { return true }
+      if let inner = validatedMessage(of: field), try isValidated(inner, &seen) { return true }
+    }
+    return false
+  }
+
+  /// The message that a field contains: itself, or as an element or a map's value.
+  private static func validatedMessage(of field: FieldDescriptor) -> Descriptor? {
+    if field.isMap { return field.messageType.mapKeyAndValue?.value.messageType }
+    return field.messageType
+  }
+
+  func validation(_ source: inout SourceText) throws {
+    source.line("")
+    for (name, pattern) in patternConstants() {
+      source.line("private static let \(name) = \(try PatternCompiler.expression(pattern))", "")
+    }
+    try source.block("\(access)func validate(into violations: inout Violations)") { source in
+      for oneof in message.realOneofs where try OneofRules(oneof).isRequired {
+        source.line("if self.\(names.member(oneof.name)) == nil { violations.absent(\(jsonName(oneof))) }")
+      }
+      for field in fields where !field.rules.isIgnored { try validation(field, &source) }
+    }
+  }
+
+  /// The patterns of the message with the names of their constants.
+  private func patternConstants() -> [(name: String, pattern: String)] {
+    var patterns: [String] = []
+    for field in fields where !field.rules.isIgnored {
+      for case .text(_, _, let pattern?, _)? in ([field.rules] + field.rules.elements + field.rules.keys).map(\.kind)
+      where !patterns.contains(pattern) {
+        patterns.append(pattern)
+      }
+    }
+    return patterns.enumerated().map { ("textPattern\($0)", $1) }
+  }
+
+  private func jsonName(_ oneof: OneofDescriptor) -> String { literal(Names.camelCase(oneof.name)) }
+
+  private func validation(_ field: FieldModel, _ source: inout SourceText) throws {
+    let rules = field.rules
+    let inner = try Self.validatedMessage(of: field.field).map { try Self.isValidated($0) } ?? false
+    guard !rules.isEmpty || inner else { return }
+    let name = literal(field.jsonNames[0])
+    switch field.shape {
+    case .plain:
+      for line in checks(rules, field.property, name) { source.line(line) }
+    case .optional, .oneof:
+      var body = checks(rules, "value", name)
+      if inner { body += ["violations.enter(\(name))", "value.validate(into: &violations)", "violations.leave()"] }
+      let missing = rules.isRequired ? "violations.absent(\(name))" : nil
+      var head = "if let value = \(field.property)"
+      if case .oneof(let property, _) = field.shape { head = "if case .\(field.name)(let value)? = self.\(property)" }
+      if body.isEmpty, let missing {
+        source.line("if \(field.property) == nil { \(missing) }")
+      } else {
+        source.line("\(head) {")
+        source.indented { source in for line in body { source.line(line) } }
+        if let missing { source.line("} else {", "  \(missing)") }
+        source.line("}")
+      }
+    case .repeated:
+      elements(field, name, inner, &source)
+    case .map:
+      entries(field, name, inner, &source)
+    }
+  }
+
+  private func elements(_ field: FieldModel, _ name: String, _ inner: Bool, _ source: inout SourceText) {
+    let rules = field.rules
+    if rules.isRequired { source.line("violations.entries(\(field.property).count, \(name), min: 1)") }
+    if case .repeated(let counts) = rules.kind {
+      if let arguments = Self.arguments(counts) {
+        source.line("violations.entries(\(field.property).count, \(name)\(arguments))")
+      }
+    }
+    if rules.elements.contains(where: \.isIgnored) { return }
+    var body = rules.elements.flatMap { checks($0, "value", "\"\"") }
+    if inner { body.append("value.validate(into: &violations)") }
+    if body.isEmpty { return }
+    source.block("for (index, value) in \(field.property).enumerated()") { source in
+      source.line("violations.enter(\(name), index: index)")
+      for line in body { source.line(line) }
+      source.line("violations.leave()")
+    }
+  }
+
+  private func entries(_ field: FieldModel, _ name: String, _ inner: Bool, _ source: inout SourceText) {
+    let rules = field.rules
+    if case .map(let counts) = rules.kind, let arguments = Self.arguments(counts) {
+      source.line("violations.entries(\(field.property).count, \(name)\(arguments))")
+    }
+    var body = rules.keys.flatMap { checks($0, "key", "\"\"") }
+    let keyChecks = body.count
+    body += rules.elements.flatMap { checks($0, "value", "\"\"") }
+    if inner { body.append("value.validate(into: &violations)") }
+    if body.isEmpty { return }
+    source.block(
+      "for (key, \(body.count > keyChecks ? "value" : "_")) in \(field.property).sorted(by: { $0.key < $1.key })"
+    ) { source in
+      source.line("violations.enter(\(name), key: \"\\(key)\")")
+      for line in body { source.line(line) }
+      source.line("violations.leave()")
+    }
+  }
+
+  /// Returns the statements that check one value.
+  private func checks(_ rules: FieldRules, _ value: String, _ name: String) -> [String] {
+    var lines: [String] = []
+    var isEmpty = "\(value).isEmpty"
+    switch rules.kind {
+    case nil:
+      return []
+    case .text(let characters, let bytes, let pattern, let values):
+      // Without another rule, a text is checked for U+0000.
+      if !characters.isEmpty || (bytes.isEmpty && pattern == nil && values.isEmpty) {
+        lines.append("violations.text(\(value), \(name)\(Self.arguments(characters) ?? ""))")
+      }
+      if let arguments = Self.arguments(bytes) { lines.append("violations.textBytes(\(value), \(name)\(arguments))") }
+      lines += patterns(rules, pattern, values, value, name)
+    case .bytes(let sizes):
+      if let arguments = Self.arguments(sizes) { lines.append("violations.bytes(\(value), \(name)\(arguments))") }
+    case .number(let range):
+      isEmpty = "\(value) == 0"
+      let bounds = (range.lowest.map { ", from: \($0)" } ?? "") + (range.highest.map { ", to: \($0)" } ?? "")
+      if !bounds.isEmpty { lines.append("violations.range(\(value), \(name)\(bounds))") }
+    case .enumeration(_, let isSpecified):
+      isEmpty = "\(value).rawValue == 0"
+      lines.append("violations.enumeration(\(value), \(name)\(isSpecified ? ", isRequired: true" : ""))")
+    case .repeated, .map: return []
+    }
+    return rules.allowsZero ? lines.map { "if !(\(isEmpty)) { \($0) }" } : lines
+  }
+
+  private func patterns(
+    _ rules: FieldRules, _ pattern: String?, _ values: [String], _ value: String, _ name: String
+  ) -> [String] {
+    var lines: [String] = []
+    if let constant = patternConstants().first(where: { $0.pattern == pattern })?.name, let pattern {
+      let description = rules.description.isEmpty ? "must match \(pattern)" : rules.description
+      lines.append(
+        "violations.pattern(\(value), \(name), Self.\(constant), \(literal(description)), "
+          + "reason: \(literal(rules.reason.isEmpty ? "TEXT_INVALID" : rules.reason)))")
+    }
+    if !values.isEmpty {
+      let description =
+        rules.description.isEmpty ? "must be one of \(values.joined(separator: ", "))" : rules.description
+      let list = values.map(literal).joined(separator: ", ")
+      lines.append(
+        "violations.oneOf(\(value), \(name), [\(list)], \(literal(description)), "
+          + "reason: \(literal(rules.reason.isEmpty ? "VALUE_UNKNOWN" : rules.reason)))")
+    }
+    return lines
+  }
+
+  /// Returns the arguments `, min: 1, max: 64`, or nil without bounds.
+  private static func arguments(_ bounds: FieldRules.Bounds) -> String? {
+    if bounds.isEmpty { return nil }
+    return (bounds.min.map { ", min: \($0)" } ?? "") + (bounds.max.map { ", max: \($0)" } ?? "")
+  }
+}
+
+/// The `buf.validate.oneof` option of a oneof.
+struct OneofRules {
+  var isRequired = false
+
+  init(_ oneof: OneofDescriptor) throws {
+    for (number, value) in try WireFields.read([UInt8](oneof.options.unknownFields.data)[...]) where number == 1_159 {
+      for (part, value) in try WireFields.read(value) where part == 1 { isRequired = try WireFields.number(value) != 0 }
+    }
+  }
+}
