@@ -35,7 +35,7 @@ let products = [
 func dependencies(_ names: [String]) -> [Target.Dependency] {
   names.map { name in
     guard let package = products.first(where: { $0.value.contains(name) })?.key else { return .target(name: name) }
-    return .product(name: name, package: package)
+    return .product(name: name, package: package, condition: .when(traits: ["Server"]))
   }
 }
 
@@ -228,6 +228,10 @@ let package = Package(
     "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
     "CampanileMessages", "CampanileRPC", "CampanileStore", "Notifications",
   ].map { .library(name: $0, targets: [$0]) },
+  traits: [
+    .default(enabledTraits: ["Server"]),
+    .trait(name: "Server", description: "Everything but the libraries of clients, with the packages that it needs."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
