@@ -35,7 +35,7 @@ let products = [
 func dependencies(_ names: [String]) -> [Target.Dependency] {
   names.map { name in
     guard let package = products.first(where: { $0.value.contains(name) })?.key else { return .target(name: name) }
-    return .product(name: name, package: package)
+    return .product(name: name, package: package, condition: .when(traits: ["Server"]))
   }
 }
 
@@ -68,11 +68,13 @@ let libraries: [Target] = [
   library("CampanileBase"),
   library("CampanileCodec", uses: "CampanileBase"),
   library("CampanileCrypto", uses: "COpenSSL", "CampanileBase"),
+  library("CampanileCall", uses: "CampanileBase", "CampanileCodec"),
+  library("CampanileMessages", uses: "CampanileCall", "CampanileCodec"),
   library("CampanileJSON", uses: "CampanileCodec"),
   library(
-    "CampanileRPC", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore", "NIOPosix",
-    "NIOSSL"),
-  library("CampanileAPI", uses: "CampanileBase", "CampanileCodec", "CampanileRPC"),
+    "CampanileRPC", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore",
+    "NIOPosix", "NIOSSL"),
+  library("CampanileAPI", uses: "CampanileBase", "CampanileMessages", "CampanileRPC"),
   library(
     "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
   library(
@@ -143,7 +145,7 @@ let programs = [
     "live-activity", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC",
     path: "Examples/live-activity"),
   program("watch", uses: "CampanileAPI", "CampanileBase", "CampanileRPC", path: "Examples/watch"),
-  // Generates CampanileAPI.
+  // Generates CampanileMessages and CampanileAPI.
   program("protoc-gen-campanile", uses: "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
 ]
 
@@ -220,11 +222,16 @@ let testTargets = [
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
-  // The package in Benchmarks imports these.
+  // Clients import CampanileMessages and what it needs: CampanileBase, CampanileCall and CampanileCodec, without any
+  // other package. The package in Benchmarks imports most of them.
   products: [
-    "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-    "CampanileStore", "Notifications",
+    "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
+    "CampanileMessages", "CampanileRPC", "CampanileStore", "Notifications",
   ].map { .library(name: $0, targets: [$0]) },
+  traits: [
+    .default(enabledTraits: ["Server"]),
+    .trait(name: "Server", description: "Everything but the libraries of clients, with the packages that it needs."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),

@@ -25,6 +25,7 @@ public struct JSONDecodingOptions: Sendable, Hashable {
   /// The maximum nesting depth of arrays and objects. Deeper text is `JSON_DEPTH_EXCEEDED`.
   public var maxDepth: Int
 
+  @inlinable
   public init(ignoreUnknownFields: Bool = false, maxDepth: Int = 64) {
     self.ignoreUnknownFields = ignoreUnknownFields
     self.maxDepth = maxDepth

@@ -18,6 +18,8 @@ struct CampanilePlugin: CodeGenerator {
       Parameters, as --campanile_opt=KEY=VALUE, each repeatable:
         Visibility=public|package|internal   access level of generated declarations (default: internal)
         Prefix=PACKAGE:PREFIX                prefix of this proto package's Swift names
+        Part=messages|clients|servers        declarations to generate (default: all); clients include the method tables
+        MessagesModule=NAME                  module that has the messages and method tables of generated servers
         DescriptorSet=NAME                   additional file NAME.swift: the FileDescriptorSet of all files, as an enum NAME
         CommentsFrom=PREFIX                  comments in the set for files whose names begin with PREFIX
       """)
@@ -31,7 +33,7 @@ struct CampanilePlugin: CodeGenerator {
     let names = Names(options)
     for file in files {
       guard file.edition == .proto3 else { throw GeneratorError("\(file.name) is not proto3") }
-      let swift = try FileGenerator(file: file, options: options, names: names).generate()
+      guard let swift = try FileGenerator(file: file, options: options, names: names).generate() else { continue }
       let name = file.name.replacingOccurrences(of: ".proto", with: "").replacingOccurrences(of: "/", with: "_")
       try generatorOutputs.add(fileName: name + ".swift", contents: swift)
     }

@@ -6,6 +6,10 @@ struct Options {
   var importAccess = ""
   /// The Swift prefixes by proto package.
   var prefixes: [String: String] = [:]
+  /// The kinds of declarations to generate.
+  var parts: Set<Part> = []
+  /// The module of the messages that services use, if they are not in the same one.
+  var messagesModule: String?
   /// The name of the descriptor set's enum and file.
   var descriptorSet: String?
   /// The name prefixes of files whose comments are included in the descriptor set.
@@ -24,10 +28,22 @@ struct Options {
         let parts = value.split(separator: ":")
         guard parts.count == 2 else { throw GeneratorError("Prefix must be PACKAGE:PREFIX, not \(value)") }
         prefixes[String(parts[0])] = String(parts[1])
+      case "Part":
+        guard let part = Part(rawValue: value) else {
+          throw GeneratorError("Part must be messages, clients or servers, not \(value)")
+        }
+        parts.insert(part)
+      case "MessagesModule": messagesModule = value
       case "DescriptorSet": descriptorSet = value
       case "CommentsFrom": commentsFrom.append(value)
       default: throw GeneratorError("unknown parameter \(key)")
       }
     }
+    if parts.isEmpty { parts = Set(Part.allCases) }
   }
+}
+
+/// A kind of generated declarations. Clients include the table of methods, which servers use.
+enum Part: String, CaseIterable {
+  case messages, clients, servers
 }

@@ -1,28 +1,37 @@
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
-/// Generates a service: its method table, the protocol for servers, and the client.
+/// Generates a service: its method table and client, and the protocol for servers.
 struct ServiceGenerator {
   private let service: ServiceDescriptor
   private let names: Names
   private let name: String
   private let access: String
+  private let parts: Set<Part>
 
   init(_ service: ServiceDescriptor, options: Options, names: Names) throws {
     self.service = service
     self.names = names
     access = options.access
+    parts = options.parts
     name = names.type(service)
   }
 
   func generate(_ source: inout SourceText) throws {
-    try methodTable(&source)
-    source.line("")
-    serverProtocol(&source)
-    source.line("")
-    registration(&source)
-    source.line("")
-    client(&source)
+    if parts.contains(.clients) {
+      source.line("")
+      try methodTable(&source)
+    }
+    if parts.contains(.servers) {
+      source.line("")
+      serverProtocol(&source)
+      source.line("")
+      registration(&source)
+    }
+    if parts.contains(.clients) {
+      source.line("")
+      client(&source)
+    }
   }
 
   private func methodTable(_ source: inout SourceText) throws {

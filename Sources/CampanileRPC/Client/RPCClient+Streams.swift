@@ -6,10 +6,10 @@ extension RPCClient {
     _ method: MethodDescriptor, _ request: Q, options: CallOptions = CallOptions()
   ) -> ResponseStream<R> {
     let call = makeStream(
-      method.path, .serverStreaming, params: Reply.encode(request), options,
+      method.path, .serverStreaming, params: request.jsonUTF8Bytes(), options,
       allowsRetry: method.idempotency.allowsRetry)
     call.start()
-    return ResponseStream(raw: RawResponseStream(call))
+    return ResponseStream(call)
   }
 
   public func clientStreaming<Q: ProtoMessage, R: ProtoMessage>(
@@ -17,8 +17,8 @@ extension RPCClient {
     requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void
   ) async throws -> R {
     let call = makeStream(method.path, .clientStreaming, options)
-    call.start { try await requests(RequestSink(call: call)) }
-    return try Reply.decode(await result(of: call))
+    call.start { try await requests(RequestSink(call)) }
+    return try R(responseJSON: try await result(of: call))
   }
 
   public func bidirectional<Q: ProtoMessage, R: ProtoMessage>(
@@ -26,8 +26,8 @@ extension RPCClient {
     requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void
   ) -> ResponseStream<R> {
     let call = makeStream(method.path, .bidirectional, options)
-    call.start { try await requests(RequestSink(call: call)) }
-    return ResponseStream(raw: RawResponseStream(call))
+    call.start { try await requests(RequestSink(call)) }
+    return ResponseStream(call)
   }
 
   // MARK: - unparsed JSON
@@ -37,7 +37,7 @@ extension RPCClient {
   public func rawServerStreaming(
     method: String, paramsJSON: [UInt8], idempotency: Idempotency = .unknown, options: CallOptions = CallOptions()
   ) throws(RPCError) -> RawResponseStream {
-    try Reply.checkObject(paramsJSON)
+    try RequestJSON.checkObject(paramsJSON)
     let call = makeStream(
       method, .serverStreaming, params: paramsJSON, options, allowsRetry: idempotency.allowsRetry)
     call.start()

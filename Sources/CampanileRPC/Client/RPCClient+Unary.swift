@@ -10,7 +10,7 @@ extension RPCClient {
     let reply = try await callUnary(method.path, allowsRetry: method.idempotency.allowsRetry, options) { writer in
       request.encode(to: &writer)
     }
-    return try Reply.decode(reply)
+    return try R(responseJSON: reply)
   }
 
   /// Makes a unary call in JSON and returns the response's JSON. Throws INVALID_ARGUMENT `MESSAGE_NOT_JSON` unless
@@ -18,7 +18,7 @@ extension RPCClient {
   public func rawUnary(
     method: String, paramsJSON: [UInt8], idempotency: Idempotency = .unknown, options: CallOptions = CallOptions()
   ) async throws(RPCError) -> [UInt8] {
-    try Reply.checkObject(paramsJSON)
+    try RequestJSON.checkObject(paramsJSON)
     return try await callUnary(method, allowsRetry: idempotency.allowsRetry, options) { writer in
       paramsJSON.withUnsafeBytes { writer.append(raw: $0) }
     }
@@ -76,35 +76,8 @@ extension RPCClient {
   }
 }
 
-/// Conversions between JSON and messages.
-enum Reply {
-  /// Clients ignore unknown fields.
-  static let options: JSONDecodingOptions = {
-    var options = JSONDecodingOptions()
-    options.ignoreUnknownFields = true
-    return options
-  }()
-
-  @inline(__always)
-  static func decode<R: ProtoMessage>(_ bytes: [UInt8]) throws(RPCError) -> R {
-    let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(ProtoJSONError) in try R(jsonUTF8: bytes, options: options) }
-    }
-    switch result {
-    case .success(let message): return message
-    case .failure(let error):
-      throw RPCError(
-        .internalError, "the response is not a valid \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID",
-        errorMetadata: ["field": error.fieldPath, "byteOffset": String(error.byteOffset)])
-    }
-  }
-
-  static func encode(_ message: some ProtoMessage) -> [UInt8] {
-    var writer = JSONWriter()
-    message.encode(to: &writer)
-    return writer.withUnsafeBytes { [UInt8]($0) }
-  }
-
+/// Requests that callers pass as JSON.
+enum RequestJSON {
   /// Checks JSON from outside, so that it cannot break out of its place in a frame.
   static func checkObject(_ bytes: [UInt8]) throws(RPCError) {
     guard !bytes.isEmpty else { return }

@@ -6,18 +6,12 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: received messages are behind a lock; the other variables are accessed on the loop of `owner`
 /// only.
-final class StreamCall: ClientCallHandler, @unchecked Sendable {
-  enum Event {
-    case message([UInt8])
-    case finished([UInt8])
-    case failed(RPCError)
-  }
-
+final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable {
   private struct Received {
     var messages: [[UInt8]] = []
     var head = 0
     /// Set once; read after the messages that precede it.
-    var end: Event?
+    var end: StreamEvent?
     var retryAfterMs: Int64?
     var reader: UnsafeContinuation<Void, Never>?
     var hasReceived = false
@@ -32,7 +26,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
   }
 
   private enum Step {
-    case event(Event)
+    case event(StreamEvent)
     case retry(Int64)
     case wait
   }
@@ -122,7 +116,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
     }
   }
 
-  private func end(_ event: Event, _ sendError: RPCError) {
+  private func end(_ event: StreamEvent, _ sendError: RPCError) {
     let reader = received.withLock { received in
       if received.end == nil { received.end = event }
       return received.takeReader()
@@ -145,7 +139,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
   // MARK: - receiving
 
   /// Returns the next message, or the end, which may be read repeatedly.
-  func next() async -> Event {
+  func next() async -> StreamEvent {
     while true {
       switch step() {
       case .event(let event): return event

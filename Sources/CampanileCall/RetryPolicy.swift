@@ -1,4 +1,4 @@
-import CampanileBase
+public import CampanileBase
 
 /// The rules by which a failed call is sent again.
 ///
@@ -24,8 +24,15 @@ public struct RetryPolicy: Sendable, Hashable {
     LocalFailure.connectFailed, LocalFailure.connectTimeout, LocalFailure.clientClosed, LocalFailure.queueFull,
   ]
 
-  /// Returns the delay before the next attempt, or `nil` if the call has failed permanently. `attempt` counts from 1.
-  func delayMs(
+  /// Returns the delay before the next attempt, or `nil` if the call has failed permanently.
+  ///
+  /// - Parameters:
+  ///   - attempt: The number of the attempt that failed, counted from 1.
+  ///   - attemptsMax: The limit of the call's options, if they have one.
+  ///   - allowsRetry: Whether the method may be repeated after a handler has seen the call.
+  ///   - remainingMs: The time until the call's deadline; `nil` without one.
+  ///   - random: A uniformly distributed number between 0 and 1.
+  public func delayMs(
     after error: RPCError, attempt: Int, attemptsMax: Int?, allowsRetry: Bool, remainingMs: Int64?,
     budget: inout RetryBudget, random: Double
   ) -> Int64? {
@@ -49,19 +56,23 @@ public struct RetryPolicy: Sendable, Hashable {
   }
 }
 
-/// The token bucket that keeps repetitions from multiplying the load on a failing server.
-struct RetryBudget {
-  private let tokensMax: Double
-  private let ratio: Double
-  private(set) var tokens: Double
+/// The token bucket that keeps repetitions from multiplying the load on a failing server. A client has one per server.
+public struct RetryBudget: Sendable {
+  @usableFromInline let tokensMax: Double
+  @usableFromInline let ratio: Double
+  @usableFromInline package internal(set) var tokens: Double
 
-  init(_ policy: RetryPolicy) {
+  /// A full budget.
+  public init(_ policy: RetryPolicy) {
     tokensMax = max(policy.tokensMax, 0)
     ratio = max(policy.tokenRatio, 0)
     tokens = tokensMax
   }
 
-  var allowsRetry: Bool { tokens > tokensMax / 2 }
+  /// Whether a call that may have run may be repeated.
+  public var allowsRetry: Bool { tokens > tokensMax / 2 }
+  /// Takes a token for a failed call that may have run.
   mutating func failed() { tokens = max(0, tokens - 1) }
-  mutating func succeeded() { tokens = min(tokensMax, tokens + ratio) }
+  /// Returns a part of a token for a call that succeeded.
+  @inlinable public mutating func succeeded() { tokens = min(tokensMax, tokens + ratio) }
 }

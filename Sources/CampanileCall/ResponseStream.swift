@@ -9,7 +9,10 @@ public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Element = R
   public typealias Failure = RPCError
 
-  let raw: RawResponseStream
+  private let raw: RawResponseStream
+
+  /// The responses of a call that was started.
+  public init(_ call: any StreamTransport) { raw = RawResponseStream(call) }
 
   public func makeAsyncIterator() -> Iterator { Iterator(raw: raw.makeAsyncIterator()) }
 
@@ -20,7 +23,7 @@ public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(RPCError) -> R? {
       guard let bytes = try await raw.next(isolation: actor) else { return nil }
-      do throws(RPCError) { return try Reply.decode(bytes) } catch {
+      do throws(RPCError) { return try R(responseJSON: bytes) } catch {
         raw.cancel(error)
         throw error
       }
@@ -33,9 +36,10 @@ public struct RawResponseStream: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
   public typealias Failure = RPCError
 
-  let owner: StreamOwner
+  private let owner: StreamOwner
 
-  init(_ call: StreamCall) { owner = StreamOwner(call) }
+  /// The responses of a call that was started.
+  public init(_ call: any StreamTransport) { owner = StreamOwner(call) }
 
   public func makeAsyncIterator() -> Iterator { Iterator(owner: owner) }
 
@@ -69,9 +73,9 @@ public struct RawResponseStream: AsyncSequence, Sendable {
 
 /// Cancels a call once its response stream is released.
 final class StreamOwner: Sendable {
-  let call: StreamCall
+  let call: any StreamTransport
 
-  init(_ call: StreamCall) { self.call = call }
+  init(_ call: any StreamTransport) { self.call = call }
 
-  deinit { call.cancel() }
+  deinit { call.cancel(LocalFailure.cancelled()) }
 }

@@ -1,10 +1,8 @@
-/// The id that a gateway assigns to a call, stored inline: 33 characters of `[0-9a-f-]`.
-struct RequestID: Sendable {
-  static let sizeBytes = 33
-  private static let head = Array("\"\(Metadata.requestIDKey)\":\"".utf8)
+import CampanileCall
 
-  private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-  private var last: UInt8 = 0
+/// The request id as the last member of a call's metadata object, which a gateway writes.
+extension RequestID {
+  private static let head = Array("\"\(Metadata.requestIDKey)\":\"".utf8)
 
   /// Returns the start of the request id's member in a metadata object that ends with it; `nil` for other objects.
   /// `object` is JSON.
@@ -22,13 +20,7 @@ struct RequestID: Sendable {
 
   /// Reads the request id. `start` is the result of `start(in:)` for the same object.
   init(_ object: UnsafeRawBufferPointer, memberAt start: Int) {
-    let text = UnsafeRawBufferPointer(rebasing: object[(start + Self.head.count)...].prefix(Self.sizeBytes))
-    withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: text.prefix(32))) }
-    last = text[32]
-  }
-
-  var text: String {
-    withUnsafeBytes(of: words) { String(decoding: $0, as: UTF8.self) } + String(UnicodeScalar(last))
+    self.init(UnsafeRawBufferPointer(rebasing: object[(start + Self.head.count)...].prefix(Self.sizeBytes)))
   }
 
   static func isPlain(_ byte: UInt8) -> Bool {

@@ -43,9 +43,9 @@ public enum CallKind: Sendable, Hashable, CaseIterable {
   case unary, clientStreaming, serverStreaming, bidirectional
 
   /// Whether the caller sends `rpc.message` frames.
-  public var streamsRequests: Bool { self == .clientStreaming || self == .bidirectional }
+  @inlinable public var streamsRequests: Bool { self == .clientStreaming || self == .bidirectional }
   /// Whether the server sends `rpc.message` frames.
-  public var streamsResponses: Bool { self == .serverStreaming || self == .bidirectional }
+  @inlinable public var streamsResponses: Bool { self == .serverStreaming || self == .bidirectional }
 }
 
 /// The `idempotency_level` of a method, from descriptor.proto.
@@ -58,7 +58,7 @@ public enum Idempotency: Sendable, Hashable {
   case idempotent
 
   /// Whether a client may repeat a call that may have run.
-  public var allowsRetry: Bool { self != .unknown }
+  @inlinable public var allowsRetry: Bool { self != .unknown }
 }
 
 /// One `google.api.http` binding (https://google.aip.dev/127).

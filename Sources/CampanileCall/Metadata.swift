@@ -8,37 +8,46 @@ public struct Metadata: Sendable {
   public struct Entry: Sendable, Hashable {
     public let key: String
     public let value: String
-  }
-  private var kept: [Entry] = []
-  /// The last entry of a forwarded call in undecoded form, because most calls are served without reading it.
-  private var requestID: RequestID?
 
-  public var entries: [Entry] {
+    @inlinable
+    package init(key: String, value: String) {
+      self.key = key
+      self.value = value
+    }
+  }
+  @usableFromInline var kept: [Entry] = []
+  /// The last entry of a forwarded call in undecoded form, because most calls are served without reading it.
+  @usableFromInline var requestID: RequestID?
+
+  @inlinable public var entries: [Entry] {
     guard let requestID else { return kept }
     return kept + [Entry(key: Self.requestIDKey, value: requestID.text)]
   }
 
   /// The maximum number of bytes of all keys and values together.
-  public static let sizeBytesMax = 8192
+  @inlinable public static var sizeBytesMax: Int { 8192 }
   /// The maximum number of values of all keys together.
-  public static let entryCountMax = 128
-  public static let reservedPrefix = "campanile-"
+  @inlinable public static var entryCountMax: Int { 128 }
+  @inlinable public static var reservedPrefix: String { "campanile-" }
   /// The key of the unique request id that a gateway assigns to each call.
-  public static let requestIDKey = "campanile-request-id"
+  @inlinable public static var requestIDKey: String { "campanile-request-id" }
 
+  @inlinable
   public init() {}
 
   /// Appends a request id to `base`, which has none.
-  init(_ base: Metadata, requestID: RequestID) {
+  @inlinable
+  package init(_ base: Metadata, requestID: RequestID) {
     self = base
     self.requestID = requestID
   }
 
-  public var isEmpty: Bool { kept.isEmpty && requestID == nil }
+  @inlinable public var isEmpty: Bool { kept.isEmpty && requestID == nil }
   /// The number of bytes of all keys and values.
   public var sizeBytes: Int { entries.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
   /// Returns the first value of a key.
+  @inlinable
   public subscript(key: String) -> String? {
     if let index = index(of: key) { return kept[index].value }
     return key == Self.requestIDKey ? requestID?.text : nil
@@ -46,8 +55,9 @@ public struct Metadata: Sendable {
 
   /// Returns the index of a key's first value, except an undecoded request id. Copies no entry and compares few
   /// strings.
+  @inlinable
   @inline(__always)
-  func index(of key: String) -> Int? {
+  package func index(of key: String) -> Int? {
     let sizeBytes = key.utf8.count
     for index in kept.indices where kept[index].key.utf8.count == sizeBytes && kept[index].key == key { return index }
     return nil
