@@ -10,7 +10,7 @@ public struct Violation: ProtoMessage {
 
   /// Stable, UPPER_SNAKE.
   public var reason: String = ""
-  /// What the text must be, such as `must be #RRGGBB`.
+  /// The requirement, such as `must be #RRGGBB`.
   public var description: String = ""
 
   public init() {}

@@ -2,8 +2,8 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Validates heartbeats by the rules that their constraints cannot express, and defines their life cycle: a heartbeat expects a beat until it is due, then the beat is
-/// missing.
+/// Validates heartbeats by the rules that their constraints cannot express, and defines their life cycle: a heartbeat
+/// expects a beat until it is due, then the beat is missing.
 enum HeartbeatRules {
   static func check(_ heartbeat: Heartbeat, _ path: String, _ violations: inout Violations) {
     guard let notification = heartbeat.notification else { return }

@@ -36,8 +36,8 @@ enum TemplateRules {
   /// Renders title, subtitle and body where `draft` has none.
   ///
   /// Adds violations of `<prefix>variables.NAME`: `TEMPLATE_VARIABLE_MISSING` for a variable that a rendered text
-  /// requires, and `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have. A text that becomes too long is a violation of `<prefix>notification.FIELD`. If there is any violation, the draft remains
-  /// unchanged.
+  /// requires, and `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have. A text that becomes too long is
+  /// a violation of `<prefix>notification.FIELD`. If there is any violation, the draft remains unchanged.
   static func render(
     template: Template, variables values: [String: String], into draft: inout Notification, prefix: String = "",
     _ violations: inout Violations
