@@ -58,13 +58,11 @@ import Testing
         #expect(error.fieldViolations.map(\.field) == [field], "\(error)")
       }
     }
-    var list = ListApiKeysRequest()
-    for size: Int32 in [-1, 1001] {
-      list.pageSize = size
-      _ = await expectFailure(.invalidArgument, "PAGE_SIZE_INVALID") { try await admin.listApiKeys(list) }
-    }
+    let negative = ListApiKeysRequest(pageSize: -1)
+    _ = await expectFailure(.invalidArgument, "OUT_OF_RANGE") { try await admin.listApiKeys(negative) }
     _ = await expectFailure(.invalidArgument, "KEY_ID_INVALID") { try await admin.revokeApiKey(RevokeApiKeyRequest()) }
-    #expect(try await admin.listApiKeys(ListApiKeysRequest()).apiKeys.isEmpty)
+    // A page size above the limit is cut down to it.
+    #expect(try await admin.listApiKeys(ListApiKeysRequest(pageSize: .max)).apiKeys.isEmpty)
     await harness.stop()
   }
 

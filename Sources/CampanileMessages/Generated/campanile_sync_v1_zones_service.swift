@@ -570,7 +570,7 @@ public struct ListZoneChangesRequest: ValidatedMessage {
   /// A token from a list of assets, from changes or from a watch. Empty starts with the first revision of the zone, if
   /// it is still stored.
   public var resumeToken: String = ""
-  /// Revisions: 1 to 1000; 0 means 50.
+  /// Revisions: 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
 
   public init() {}

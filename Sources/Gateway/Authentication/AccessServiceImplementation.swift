@@ -21,7 +21,8 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   }
 
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse {
-    let count = try ApiKeyRequest.pageSize(request.pageSize)
+    try request.checkConstraints()
+    let count = ApiKeyRequest.pageSize(request.pageSize)
     let cursor = try ApiKeyPageToken.decode(request.pageToken, includingRevoked: request.includeRevoked)
     // Reads one more key than the page holds, to find out whether there is a next page.
     let found = try await Self.mapping {

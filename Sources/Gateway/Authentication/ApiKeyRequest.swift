@@ -59,11 +59,9 @@ enum ApiKeyRequest {
     return overlap.seconds * 1000 + Int64(overlap.nanos) / 1_000_000
   }
 
-  static func pageSize(_ size: Int32) throws(RPCError) -> Int {
-    guard (0...ApiKeyLimits.pageSizeMax).contains(Int(size)) else {
-      throw .invalidField("pageSize", "must be 0 to \(ApiKeyLimits.pageSizeMax)", reason: "PAGE_SIZE_INVALID")
-    }
-    return size == 0 ? ApiKeyLimits.pageSizeDefault : Int(size)
+  /// Returns the page size to use: the default for 0, and at most the limit (AIP-158).
+  static func pageSize(_ size: Int32) -> Int {
+    min(size == 0 ? ApiKeyLimits.pageSizeDefault : Int(size), ApiKeyLimits.pageSizeMax)
   }
 
   static func keyID(_ id: String) throws(RPCError) -> String {
