@@ -170,3 +170,22 @@ Deno.test("an error of the header function is the caller's own", async () => {
   assert(await clock.run(client.call(read, {})) instanceof RangeError);
   assert.equal(requests.length, 0);
 });
+
+Deno.test("a timeout beyond the range of timers does not end the call at once", async () => {
+  const { clock, client, requests } = start([hang]);
+  assert.equal((await failure(clock.run(client.call(read, {}, { timeoutMs: 1e12 })))).code, "DEADLINE_EXCEEDED");
+  assert.equal(clock.time, 2 ** 31 - 1);
+  assert.equal(requests[0]?.headers.get("connect-timeout-ms"), null);
+});
+
+Deno.test("a call leaves no listener on its signal", async () => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const [add, remove] = [signal.addEventListener, signal.removeEventListener];
+  signal.addEventListener = (...parameters: Parameters<typeof add>) => (listeners++, add.apply(signal, parameters));
+  signal.removeEventListener = (...parameters: Parameters<typeof remove>) => (listeners--, remove.apply(signal, parameters));
+  const { clock, client, requests } = start([unavailable, json({})]);
+  await clock.run(client.call(read, {}, { signal }));
+  assert.equal(requests.length, 2);
+  assert.equal(listeners, 0);
+});

@@ -107,3 +107,15 @@ Deno.test("a waiting stream ends with its signal or its deadline", async () => {
     assert.equal(clock.time, timeMs);
   }
 });
+
+Deno.test("the first of an abort and a deadline ends a stream, before received messages", async () => {
+  const { clock, client } = start(stream([joined([envelope({}), envelope({})])], "silence"));
+  const abort = new AbortController();
+  const messages = client.stream(list, {}, { signal: abort.signal, timeoutMs: 20 });
+  assert.deepEqual(await messages.next(), { value: {}, done: false });
+  abort.abort();
+  await clock.run(new Promise((resolve) => clock.setTimeout(() => resolve(0), 30)));
+  const error = await clock.run(messages.next());
+  assert(error instanceof CallError);
+  assert.equal(error.code, "CANCELLED");
+});

@@ -60,10 +60,12 @@ Deno.test("events have the token to resume with", async () => {
 
 Deno.test("the delay grows to 30 s, starts again after a message, and honours the server", async () => {
   const asked = json(connectError("resource_exhausted", "TOO_MANY_STREAMS", "45s"), 429);
+  const later = json(connectError("aborted", "BUSY", "50s"), 409);
+  const slow = stream([at(2), end(connectError("resource_exhausted", "SLOW_CONSUMER"))]);
   const { clock, client, onState, delays } = start(
-    ...Array(9).fill(disconnect), stream([at(1)]), asked, stream([at(2)], "silence"));
-  assert.deepEqual(await clock.run(follow(client.watch(changes, {}, { onState }), 2)), [1, 2]);
-  assert.deepEqual(delays(), [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 200, 45_000]);
+    ...Array(9).fill(disconnect), stream([at(1)]), asked, later, slow, stream([at(3)], "silence"));
+  assert.deepEqual(await clock.run(follow(client.watch(changes, {}, { onState }), 3)), [1, 2, 3]);
+  assert.deepEqual(delays(), [200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 200, 45_000, 50_000, 200]);
 });
 
 Deno.test("a gap is an event that precedes the first message of the new watch", async () => {
@@ -95,12 +97,19 @@ for (const [reason, handler] of fatal) {
 }
 
 Deno.test("a connection is renewed without a delay and without a state", async () => {
-  const { clock, client, tokens, states, onState } = start(
-    stream([at(1)], "silence"), stream([at(2)], "silence"), stream([at(3)], "silence"));
-  assert.deepEqual(await clock.run(follow(client.watch(changes, {}, { onState, renewMs: 60_000 }), 3)), [1, 2, 3]);
-  assert.deepEqual(tokens(), [undefined, "t1", "t2"]);
+  const { clock, client, tokens, states, onState, delays } = start(
+    stream([at(1)], "silence"), stream([at(2)], "silence"), stream([at(3)], "silence"), disconnect, stream([at(4)], "silence"));
+  const watch = client.watch(changes, {}, { onState, renewMs: 60_000 });
+  for (const number of [1, 2, 3]) {
+    const { value } = await clock.run(watch.next()) as { value: WatchEvent<Change> };
+    assert(value.kind === "message" && value.message.number === number);
+  }
   assert.equal(clock.time, 120_000);
   assert(states.every(({ state }) => state === "open"));
+  // A later failure is the first one.
+  assert.deepEqual(await clock.run(follow(watch, 4)), [4]);
+  assert.deepEqual(delays(), [200]);
+  assert.deepEqual(tokens(), [undefined, "t1", "t2", "t3", "t3"]);
 });
 
 Deno.test("a renewal loses no message that the loop has not received", async () => {
