@@ -382,9 +382,11 @@ export class Client {
     const response = await scope.wait(this.#fetch(url, { method: "POST", headers, body, signal: scope.signal }));
     const isExpected = response.headers.get("content-type")?.replace(/;.*/, "").trim() === type;
     if (response.status === 200 && isExpected) return response;
+    if (response.status === 200) {
+      // A page comes from a proxy, or from a network that asks for a login.
+      throw new CallError("UNAVAILABLE", "the response is not the gateway's", { reason: "RESPONSE_INVALID" });
+    }
     const text = await scope.wait(response.text());
-    // A page in place of JSON comes from a proxy or from a network that asks for a login.
-    if (response.status === 200) throw callError(undefined, 503);
     let error;
     try { error = JSON.parse(text); } catch { /* The status is all there is. */ }
     throw callError(error, response.status, response.headers.get("retry-after"));

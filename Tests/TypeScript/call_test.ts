@@ -71,7 +71,7 @@ const answers: [string, Handler, string, string, number?][] = [
   ["an unknown status", json("", 418), "UNKNOWN", ""],
   ["JSON of another shape", json([1], 500), "UNKNOWN", ""],
   ["JSON with details of another shape", json({ code: "aborted", details: 7 }, 409), "ABORTED", ""],
-  ["a page with the status 200", json("<html>", 200, { "content-type": "text/html" }), "UNAVAILABLE", ""],
+  ["a page with the status 200", json("<html>", 200, { "content-type": "text/html" }), "UNAVAILABLE", "RESPONSE_INVALID"],
   ["a message that is not JSON", json("{"), "INTERNAL", "RESPONSE_INVALID"],
   ["a failed connection", disconnect, "UNAVAILABLE", "CONNECTION_FAILED"],
 ];
