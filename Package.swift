@@ -61,6 +61,8 @@ func tests(_ name: String, uses names: String..., path: String? = nil) -> Target
 let libraries: [Target] = [
   // C: functions of the system that Swift does not import, and libcrypto.
   .target(name: "CCampanile", linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("z")]),
+  // C: the files of Clients/TypeScript, which the gateway serves.
+  .target(name: "CClientFiles"),
   .systemLibrary(
     name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
@@ -94,7 +96,8 @@ let libraries: [Target] = [
     "Gateway", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
     "CampanileStore", "Logging", "NIOCore"),
   library(
-    "GatewayHTTP", uses: "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "GatewayHTTP", uses: "CCampanile", "CClientFiles", "CampanileAPI", "CampanileBase", "CampanileCodec",
+    "CampanileCrypto",
     "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"
   ),
   library(

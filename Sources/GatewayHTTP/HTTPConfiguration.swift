@@ -6,6 +6,8 @@ public struct HTTPConfiguration: Sendable, Hashable {
   public var crossOrigin = CrossOriginPolicy()
   /// Hosts that the `Host` header may name; nil allows any. Other hosts get 403 `HOST_NOT_ALLOWED`.
   package var hostGuard: HostGuard?
+  /// Whether to serve the files of the TypeScript client under `/sdk/`.
+  public var servesClient = true
   /// Proxies that are trusted to report a request's client address.
   public var trustedProxies = TrustedProxies()
   /// Whether the port itself uses TLS. If so, browsers are instructed to use only HTTPS for a year (RFC 6797).

@@ -4,7 +4,8 @@ import SwiftProtobufPluginLibrary
 
 /// A protoc plugin that generates ProtoJSON messages, service protocols, clients and method tables from proto3 files.
 ///
-/// Parameters: see `Options`. Every generated file is named after its proto, with `_` in place of `/`.
+/// Parameters: see `Options`. Every generated Swift file is named after its proto, with `_` in place of `/`. TypeScript
+/// modules are named after their packages.
 @main
 struct CampanilePlugin: CodeGenerator {
   init() {}
@@ -16,6 +17,8 @@ struct CampanilePlugin: CodeGenerator {
       """
       protoc-gen-campanile: a protoc plugin. Pass it to protoc with --plugin and run it with --campanile_out=DIR.
       Parameters, as --campanile_opt=KEY=VALUE, each repeatable:
+        Language=swift|ts                    language of the output (default: swift); for ts only Runtime applies
+        Runtime=SPECIFIER                    module of the TypeScript runtime (default: ../campanile.js)
         Visibility=public|package|internal   access level of generated declarations (default: internal)
         Prefix=PACKAGE:PREFIX                prefix of this proto package's Swift names
         Part=messages|clients|servers        declarations to generate (default: all); clients include the method tables
@@ -30,9 +33,15 @@ struct CampanilePlugin: CodeGenerator {
     generatorOutputs: any GeneratorOutputs
   ) throws {
     let options = try Options(parameter.parsedPairs)
+    for file in files where file.edition != .proto3 { throw GeneratorError("\(file.name) is not proto3") }
+    if options.language == .typeScript {
+      for output in try TypeScriptGenerator(runtime: options.runtime).generate(files) {
+        try generatorOutputs.add(fileName: output.name, contents: output.contents)
+      }
+      return
+    }
     let names = Names(options)
     for file in files {
-      guard file.edition == .proto3 else { throw GeneratorError("\(file.name) is not proto3") }
       guard let swift = try FileGenerator(file: file, options: options, names: names).generate() else { continue }
       let name = file.name.replacingOccurrences(of: ".proto", with: "").replacingOccurrences(of: "/", with: "_")
       try generatorOutputs.add(fileName: name + ".swift", contents: swift)

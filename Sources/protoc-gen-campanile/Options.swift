@@ -1,5 +1,10 @@
 /// The plugin's parameters.
 struct Options {
+  enum Language: String { case swift, typeScript = "ts" }
+
+  var language = Language.swift
+  /// The module specifier of the TypeScript runtime, relative to the generated modules.
+  var runtime = "../campanile.js"
   /// The access modifier of declarations with a trailing space: `public `, `package ` or empty.
   var access = ""
   /// The access modifier of imports with a trailing space: `public `, `package ` or empty.
@@ -34,6 +39,12 @@ struct Options {
         }
         parts.insert(part)
       case "MessagesModule": messagesModule = value
+      case "Language":
+        guard let known = Language(rawValue: value) else {
+          throw GeneratorError("Language must be swift or ts, not \(value)")
+        }
+        language = known
+      case "Runtime": runtime = value
       case "DescriptorSet": descriptorSet = value
       case "CommentsFrom": commentsFrom.append(value)
       default: throw GeneratorError("unknown parameter \(key)")

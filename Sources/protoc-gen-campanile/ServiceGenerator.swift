@@ -44,7 +44,7 @@ struct ServiceGenerator {
         source.line("\(access)static let \(names.function(method)) = MethodDescriptor(")
         try source.indented { source in
           source.line("path: \(literal("\(service.fullName)/\(method.name)")),")
-          source.line("kind: .\(kind(method)), idempotency: .\(try idempotency(method)),")
+          source.line("kind: .\(method.kindName), idempotency: .\(method.idempotencyName),")
           source.line("requestType: \(literal(method.inputType.fullName)),")
           source.line("responseType: \(literal(method.outputType.fullName)),")
           let rules = try HTTPAnnotation.all(of: method).map { rule in
@@ -70,23 +70,6 @@ struct ServiceGenerator {
     if access.isBulk { text += ", isBulk: true" }
     if access.hasSecretResponse { text += ", hasSecretResponse: true" }
     return text
-  }
-
-  private func kind(_ method: MethodDescriptor) -> String {
-    switch (method.clientStreaming, method.serverStreaming) {
-    case (false, false): "unary"
-    case (false, true): "serverStreaming"
-    case (true, false): "clientStreaming"
-    case (true, true): "bidirectional"
-    }
-  }
-
-  private func idempotency(_ method: MethodDescriptor) throws -> String {
-    switch method.options.idempotencyLevel {
-    case .idempotencyUnknown: return "unknown"
-    case .noSideEffects: return "noSideEffects"
-    case .idempotent: return "idempotent"
-    }
   }
 
   private func types(_ method: MethodDescriptor) -> (request: String, response: String) {
@@ -119,7 +102,7 @@ struct ServiceGenerator {
           let (first, last) = (
             method.clientStreaming ? "requests" : "request", method.serverStreaming ? ", responses" : ""
           )
-          let head = "registry.\(kind(method))(\(name)Methods.\(function)) { \(first), context\(last) in"
+          let head = "registry.\(method.kindName)(\(name)Methods.\(function)) { \(first), context\(last) in"
           let tail = method.serverStreaming ? ", responses: responses" : ""
           source.line(head, "  try await self.\(function)(\(first), context: context\(tail))", "}")
         }
@@ -153,13 +136,13 @@ struct ServiceGenerator {
       source.line("  options: CallOptions = .init(),")
       source.line("  requests: @escaping @Sendable (RequestSink<\(request)>) async throws -> Void")
       source.block(")\(effects) -> \(result)") { source in
-        source.line("\(mark)caller.\(kind(method))(\(descriptor), options: options, requests: requests)")
+        source.line("\(mark)caller.\(method.kindName)(\(descriptor), options: options, requests: requests)")
       }
     } else {
       let head =
         "\(access)func \(function)(_ request: \(request), options: CallOptions = .init())\(effects) -> \(result)"
       source.block(head) { source in
-        source.line("\(mark)caller.\(kind(method))(\(descriptor), request, options: options)")
+        source.line("\(mark)caller.\(method.kindName)(\(descriptor), request, options: options)")
       }
     }
   }

@@ -7,6 +7,8 @@ struct HTTPPlanner: Sendable {
   let table: HTTPTable
   let crossOrigin: CrossOriginPolicy
   let openAPI: OpenAPIPage
+  /// Files to serve, by path.
+  var files: [String: StaticFile] = [:]
   /// Nil if callers may use any host name for the gateway.
   let hostGuard: HostGuard?
   /// Dialects in order of precedence; they take precedence over the suite's own paths.
@@ -48,6 +50,9 @@ struct HTTPPlanner: Sendable {
     let path = String(request.path)
     if Self.operationsPaths.contains(path) { return request.method == "GET" ? .operations(path) : notAllowed(["GET"]) }
     if path == OpenAPIPage.path { return request.method == "GET" ? openAPI.answer(to: request) : notAllowed(["GET"]) }
+    if let file = files[path] {
+      return StaticFile.methods.contains(request.method) ? file.answer(to: request) : notAllowed(StaticFile.methods)
+    }
     let segments = try RequestPath.segments(of: request.path)
     for dialect in dialects {
       if let plan = try dialect.plan(request, segments: segments) { return .dialect(plan) }

@@ -50,7 +50,7 @@ public final class HTTPFrontend: Sendable {
     let table = HTTPTable(methods: gateway.servedMethods, descriptorSet: DescriptorSet.serializedBytes)
     planner = HTTPPlanner(
       table: table, crossOrigin: configuration.crossOrigin, openAPI: OpenAPIPage(OpenAPIDocument(table).bytes),
-      hostGuard: configuration.hostGuard, dialects: dialects)
+      files: configuration.servesClient ? ClientFiles.all : [:], hostGuard: configuration.hostGuard, dialects: dialects)
   }
 
   /// Sends calls to `dispatcher` from now on. Calls that arrive earlier fail with UNAVAILABLE.

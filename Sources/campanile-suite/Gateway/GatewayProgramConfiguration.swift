@@ -16,6 +16,7 @@ enum GatewayProgramConfiguration {
   static let allowedHosts = "allowed-hosts"
   static let httpMaxConnections = "http-max-connections"
   static let httpMaxBodyBytes = "http-max-body-bytes"
+  static let serveClient = "serve-client"
   static let dialects = "dialects"
   static let insecureCookies = "insecure-cookies"
   static let firebaseApp = "firebase-app"
@@ -77,6 +78,7 @@ enum GatewayProgramConfiguration {
       .int(
         httpMaxBodyBytes, default: HTTPConfiguration().bodyBytesMax, in: 1024...(64 << 20),
         help: "maximum HTTP body in bytes; max-frame-bytes limits it, too"),
+      .bool(serveClient, default: true, help: "serve the TypeScript client under /sdk/ over HTTP"),
       .list(
         dialects, default: [], maximumCount: 16,
         help: "apps whose own HTTP APIs to serve as well: \(Dialect.allCases.map(\.rawValue).joined(separator: ", "))"),
@@ -242,6 +244,7 @@ enum GatewayProgramConfiguration {
     var configuration = HTTPConfiguration()
     configuration.crossOrigin.origins = try settings.list(corsOrigins)
     configuration.hostGuard = try hostGuard(settings)
+    configuration.servesClient = try settings.bool(serveClient)
     let header = TrustedProxies.Header(rawValue: try settings.string(trustedProxyHeader)) ?? .forwardedFor
     guard let proxies = TrustedProxies(try settings.list(trustedProxies), header: header) else {
       throw invalid(trustedProxies, "must be addresses or blocks of them, such as 10.0.0.0/8")

@@ -1,0 +1,18 @@
+// The files of the TypeScript client, embedded in the program.
+#ifndef CCLIENTFILES_H
+#define CCLIENTFILES_H
+
+#include <stddef.h>
+
+struct campanile_client_file {
+  // The path within the client's folder, such as `generated/campanile.sync.v1.js`.
+  const char *path;
+  const char *content_type;
+  const unsigned char *bytes;
+  size_t size_bytes;
+};
+
+// Returns the file with this index, in the order of their paths; NULL beyond the last.
+const struct campanile_client_file *campanile_client_file(size_t index);
+
+#endif
