@@ -74,7 +74,6 @@ public struct SharingService: SharingServiceProtocol {
   public func publishWithKey(
     _ request: PublishWithKeyRequest, context: CallContext
   ) async throws -> PublishWithKeyResponse {
-    try request.checkConstraints()
     let (owner, bucketID) = try repository.publishTarget(secretHash: try Self.hash(request.secret))
     var inner = CreateNotificationRequest(notification: request.notification, requestId: request.requestId)
     guard request.notification?.bucketId.isEmpty ?? true else {

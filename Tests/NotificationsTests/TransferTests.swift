@@ -157,13 +157,19 @@ import Testing
       one(8) { $0.notification?.collapseKey = "k" },
       one(9) { $0.notification?.collapseKey = "k" }, one(10) { $0.notification = nil },
       one(11) { $0.notification?.createTime = ProtoTimestamp(seconds: -1) },
+      one(12) {
+        $0.notification?.attachments = [
+          Attachment(mediaType: .image, contentType: String(repeating: "x", count: 128), contentId: "ab")
+        ]
+      },
     ]
     let result = try await bring(entries, to: "anna", component)
-    #expect(result.importedCount == 3 && result.keptCount == 0 && result.refusedCount == 10)
+    #expect(result.importedCount == 3 && result.keptCount == 0 && result.refusedCount == 11)
     #expect(
       result.errors.map { "\($0.index) \($0.reason)" } == [
         "3 TOO_LONG", "4 ID_INVALID", "5 BUCKET_NOT_FOUND", "6 REQUIRED", "7 OUT_OF_RANGE", "8 CONTENT_INVALID",
         "9 REQUIRED", "11 COLLAPSE_KEY_TAKEN", "12 FIELDS_INVALID", "13 OUT_OF_RANGE",
+        "14 FIELDS_INVALID",
       ])
     #expect(result.errors.first?.field == "entry.notification.notification.title")
     header.formatVersion = 2

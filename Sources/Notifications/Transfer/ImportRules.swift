@@ -142,6 +142,7 @@ enum ImportRules {
 
   /// Applies the rules for new notifications. For these, stored media have a placeholder URL.
   private static func check(_ notification: Notification, _ path: String, _ violations: inout Violations) {
+    notification.validate("\(path).", into: &violations)
     var plain = notification
     for index in plain.attachments.indices where !plain.attachments[index].contentId.isEmpty {
       let attachment = plain.attachments[index]
@@ -158,7 +159,6 @@ enum ImportRules {
       // Placeholder for the medium, which is checked by its digest.
       plain.attachments[index].url = "https://content/"
     }
-    plain.validate("\(path).", into: &violations)
     // The caller checks the notification's times.
     for field in NotificationField.allCases where field != .expireTime {
       NotificationRules.check(field, of: plain, path, nowMs: 0, &violations)
