@@ -18,12 +18,12 @@ import Testing
 
   // MARK: /openapi.json
 
-  private func ask(_ page: OpenAPIPage, _ headers: [(String, String)]) throws -> (
+  private func ask(_ file: StaticFile, _ headers: [(String, String)]) throws -> (
     status: Int, headers: [String: String], body: [UInt8]
   ) {
     let head = HTTPRequestHead(
-      version: .http1_1, method: .GET, uri: OpenAPIPage.path, headers: HTTPHeaders([("Host", "g")] + headers))
-    guard case .answer(let status, let found, let body) = page.answer(to: try RequestHead(head)) else {
+      version: .http1_1, method: .GET, uri: "/openapi.json", headers: HTTPHeaders([("Host", "g")] + headers))
+    guard case .answer(let status, let found, let body) = file.answer(to: try RequestHead(head)) else {
       Issue.record("no response")
       return (0, [:], [])
     }
@@ -32,11 +32,11 @@ import Testing
 
   @Test func compressedDocumentEqualsTheDocument() throws {
     let document = [UInt8]((0..<20_000).map { UInt8($0 % 97) })
-    let page = OpenAPIPage(document)
-    let plain = try ask(page, [])
+    let file = StaticFile(document, contentType: "application/json")
+    let plain = try ask(file, [])
     #expect(plain.body == document)
     #expect(plain.headers["Content-Encoding"] == nil)
-    let packed = try ask(page, [("Accept-Encoding", "br, gzip;q=0.5")])
+    let packed = try ask(file, [("Accept-Encoding", "br, gzip;q=0.5")])
     #expect(packed.headers["Content-Encoding"] == "gzip")
     #expect(packed.body.count < document.count / 2)
     let unpacked = try packed.body.withUnsafeBytes { try Gunzip.decompress($0, bytesMax: 20_000) }
@@ -53,8 +53,8 @@ import Testing
     ("identity", false), ("GZIP", true), ("x-gzip", true), ("gzip;q=x", false), ("", false),
   ])
   func acceptEncodingChoosesTheRepresentation(value: String, isCompressed: Bool) throws {
-    let page = OpenAPIPage([UInt8](repeating: 7, count: 5000))
-    let answer = try ask(page, [("Accept-Encoding", value)])
+    let file = StaticFile([UInt8](repeating: 7, count: 5000), contentType: "text/plain")
+    let answer = try ask(file, [("Accept-Encoding", value)])
     #expect(answer.status == 200)
     #expect((answer.headers["Content-Encoding"] == "gzip") == isCompressed)
   }
@@ -64,6 +64,7 @@ import Testing
       for headers in [["Accept-Encoding": "gzip"], ["Accept-Encoding": "deflate"], [:]] {
         let first = try await http.get("/openapi.json", headers)
         #expect(first.status == 200)
+        #expect(first.headers["content-type"] == "application/json")
         // Never compressed by the connection, which would do so for each request.
         #expect(first.headers["content-encoding"] == (headers["Accept-Encoding"] == "gzip" ? "gzip" : nil))
         #expect(first.headers["cache-control"] == "public, max-age=300")

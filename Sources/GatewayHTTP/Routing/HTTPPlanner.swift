@@ -6,9 +6,8 @@ import NIOHTTP1
 struct HTTPPlanner: Sendable {
   let table: HTTPTable
   let crossOrigin: CrossOriginPolicy
-  let openAPI: OpenAPIPage
   /// Files to serve, by path.
-  var files: [String: StaticFile] = [:]
+  let files: [String: StaticFile]
   /// Nil if callers may use any host name for the gateway.
   let hostGuard: HostGuard?
   /// Dialects in order of precedence; they take precedence over the suite's own paths.
@@ -49,7 +48,6 @@ struct HTTPPlanner: Sendable {
     if request.method == "OPTIONS" { return options(request) }
     let path = String(request.path)
     if Self.operationsPaths.contains(path) { return request.method == "GET" ? .operations(path) : notAllowed(["GET"]) }
-    if path == OpenAPIPage.path { return request.method == "GET" ? openAPI.answer(to: request) : notAllowed(["GET"]) }
     if let file = files[path] {
       return StaticFile.methods.contains(request.method) ? file.answer(to: request) : notAllowed(StaticFile.methods)
     }

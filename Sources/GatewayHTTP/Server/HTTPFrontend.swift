@@ -48,9 +48,11 @@ public final class HTTPFrontend: Sendable {
       connectionsMax: configuration.connectionsMax, perAddressMax: configuration.connectionsPerAddressMax,
       isExempt: { [proxies = configuration.trustedProxies] in proxies.trusts(host: $0) })
     let table = HTTPTable(methods: gateway.servedMethods, descriptorSet: DescriptorSet.serializedBytes)
+    var files = configuration.servesClient ? ClientFiles.all : [:]
+    files["/openapi.json"] = StaticFile(OpenAPIDocument(table).bytes, contentType: "application/json")
     planner = HTTPPlanner(
-      table: table, crossOrigin: configuration.crossOrigin, openAPI: OpenAPIPage(OpenAPIDocument(table).bytes),
-      files: configuration.servesClient ? ClientFiles.all : [:], hostGuard: configuration.hostGuard, dialects: dialects)
+      table: table, crossOrigin: configuration.crossOrigin, files: files, hostGuard: configuration.hostGuard,
+      dialects: dialects)
   }
 
   /// Sends calls to `dispatcher` from now on. Calls that arrive earlier fail with UNAVAILABLE.

@@ -26,7 +26,7 @@ let httpTarget = FuzzTarget("http") { input in
 
 private let planner = HTTPPlanner(
   table: HTTPTable(methods: SuiteMethods.all + Gateway.ownMethods, descriptorSet: DescriptorSet.serializedBytes),
-  crossOrigin: CrossOriginPolicy(), openAPI: OpenAPIPage([]), hostGuard: nil,
+  crossOrigin: CrossOriginPolicy(), files: [:], hostGuard: nil,
   dialects: [
     KilwinningDialect(isCookieSecure: true, nowMs: { 0 }), ZentikDialect(nowMs: { 0 }),
     FirebaseDialect(configuration: FirebaseConfiguration(app: "app"), nowMs: { 0 }),
