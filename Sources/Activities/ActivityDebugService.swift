@@ -70,7 +70,7 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
   private static func check(_ context: CallContext, user: String, app: String?) throws(RPCError) {
     try context.requireAdmin()
     var violations = Violations()
-    violations.text(user, "userId", max: AlertDraft.textMax, isRequired: true)
+    violations.text(user, "userId", min: 1, max: AlertDraft.textMax)
     if let app { ActivityRules.app(app, "app", &violations) }
     try violations.check()
   }

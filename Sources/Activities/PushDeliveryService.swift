@@ -17,7 +17,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
-    try Violations.check { $0.text(request.apnsId, "apnsId", max: Self.idMax, isRequired: true) }
+    try Violations.check { $0.text(request.apnsId, "apnsId", min: 1, max: Self.idMax) }
     let push = try reading { transaction in
       try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
         try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)
@@ -109,7 +109,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     try context.requireOperator()
     let hourMs = StatisticsDelta.hourMs
     var violations = Violations()
-    violations.text(request.app, "app", max: Self.idMax + 64, isRequired: true)
+    violations.text(request.app, "app", min: 1, max: Self.idMax + 64)
     let endMs = request.endTime?.millisecondsSince1970 ?? clockMs()
     let startMs = request.startTime?.millisecondsSince1970 ?? endMs - 24 * hourMs
     if startMs >= endMs { violations.add("endTime", "must be after startTime", .timeRangeEmpty) }
@@ -138,7 +138,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     var violations = Violations()
     RequestChecks.count(ids.count, "apnsIds", limits, &violations)
     for (index, id) in ids.enumerated() {
-      violations.text(id, "apnsIds[\(index)]", max: Self.idMax, isRequired: true)
+      violations.text(id, "apnsIds[\(index)]", min: 1, max: Self.idMax)
     }
     try violations.check()
   }

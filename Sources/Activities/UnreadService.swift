@@ -41,7 +41,7 @@ public struct UnreadService: UnreadServiceProtocol {
   ) async throws -> PutUnreadSummaryResponse {
     try context.requireOperator()
     var violations = Violations()
-    violations.text(request.userId, "userId", max: AlertDraft.textMax, isRequired: true)
+    violations.text(request.userId, "userId", min: 1, max: AlertDraft.textMax)
     if let summary = request.summary {
       if summary.notifications.count > Self.itemsMax {
         violations.add("summary.notifications", "must have at most \(Self.itemsMax) entries", .tooMany)

@@ -19,7 +19,7 @@ public struct SessionsService: SessionsServiceProtocol {
 
   public func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse {
     var violations = Violations()
-    violations.text(request.name, "name", max: MemberRules.nameMax, isRequired: true)
+    violations.text(request.name, "name", min: 1, max: MemberRules.nameMax)
     if request.pin.unicodeScalars.count > MemberRules.pinRange.upperBound {
       violations.add("pin", "must have at most \(MemberRules.pinRange.upperBound) characters", .tooLong)
     }

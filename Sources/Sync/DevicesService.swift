@@ -54,7 +54,7 @@ public struct DevicesService: DevicesServiceProtocol {
     let user = try context.requireUser()
     var violations = Violations()
     NameRules.device(request.deviceId, "deviceId", &violations)
-    violations.text(request.mutationId, "mutationId", max: Self.mutationIDMax, isRequired: true)
+    violations.text(request.mutationId, "mutationId", min: 1, max: Self.mutationIDMax)
     let message = request.message ?? SyncUpdateMessage()
     Self.check(message, &violations)
     try violations.check()

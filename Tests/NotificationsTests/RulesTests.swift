@@ -56,11 +56,16 @@ import Testing
   }
 
   @Test func countsCodePointsAtTheLimits() {
-    #expect(TextRules.fits(String(repeating: "🎉", count: 256), max: 256))
-    #expect(!TextRules.fits(String(repeating: "🎉", count: 257), max: 256))
-    #expect(TextRules.fits(String(repeating: "a", count: 256), max: 256))
-    #expect(!TextRules.fits(String(repeating: "é", count: 257), max: 256))
-    #expect(!TextRules.fits(String(repeating: "a", count: 100_000), max: 256))
+    func fits(_ text: String) -> Bool {
+      var violations = Violations()
+      violations.text(text, "text", max: 256)
+      return violations.isEmpty
+    }
+    #expect(fits(String(repeating: "🎉", count: 256)))
+    #expect(!fits(String(repeating: "🎉", count: 257)))
+    #expect(fits(String(repeating: "a", count: 256)))
+    #expect(!fits(String(repeating: "é", count: 257)))
+    #expect(!fits(String(repeating: "a", count: 100_000)))
   }
 
   @Test(arguments: [

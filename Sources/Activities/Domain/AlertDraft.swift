@@ -50,8 +50,8 @@ struct AlertDraft: Sendable, Hashable {
   }
 
   private static func check(_ request: SendAlertRequest, _ violations: inout Violations) {
-    violations.text(request.userId, "userId", max: textMax, isRequired: true)
-    violations.text(request.alertId, "alertId", max: textMax, isRequired: true)
+    violations.text(request.userId, "userId", min: 1, max: textMax)
+    violations.text(request.alertId, "alertId", min: 1, max: textMax)
     violations.text(request.notificationId, "notificationId", max: textMax)
     if !request.app.isEmpty { ActivityRules.app(request.app, "app", &violations) }
     ActivityRules.alert(request.alert, "alert", isOfActivity: false, &violations)

@@ -22,7 +22,7 @@ enum MeetingRules {
       if !meeting.timeZone.isEmpty, LodgeCalendar(meeting.timeZone) == nil {
         violations.add("\(path).timeZone", "must be an IANA time zone", .timeZoneUnknown)
       }
-    case .discussion: violations.text(meeting.discussion, "\(path).discussion", max: discussionMax, isRequired: true)
+    case .discussion: violations.text(meeting.discussion, "\(path).discussion", min: 1, max: discussionMax)
     case .type:
       if case .unrecognized = meeting.type {
         violations.add("\(path).type", "must be ORDINARY, EXTRAORDINARY or CEREMONY", .enumUnknown)

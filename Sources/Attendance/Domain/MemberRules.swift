@@ -28,7 +28,7 @@ enum MemberRules {
   static func check(_ field: MemberField, of member: Member, _ path: String, _ violations: inout Violations) {
     switch field {
     case .name:
-      violations.text(member.name, "\(path).name", max: nameMax, isRequired: true)
+      violations.text(member.name, "\(path).name", min: 1, max: nameMax)
       if !member.name.isEmpty, key(of: member.name).isEmpty {
         violations.add("\(path).name", "must not be blank", .required)
       }

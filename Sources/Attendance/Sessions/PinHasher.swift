@@ -1,5 +1,4 @@
 import CampanileBase
-import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileService

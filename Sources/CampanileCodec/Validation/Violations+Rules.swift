@@ -4,26 +4,28 @@
 extension Violations {
   /// Checks a text's length. A text must not contain U+0000, which PostgreSQL rejects and which ends a C string.
   @inlinable
-  public mutating func text(_ value: String, _ name: StaticString, min: Int = 0, max: Int = .max) {
+  public mutating func text(
+    _ value: String, _ name: @autoclosure () -> String, min: Int = 0, max: Int = .max
+  ) {
     let sizeBytes = value.utf8.count
     // Every code point has one to four bytes, so most texts need no counting.
     if sizeBytes <= max, sizeBytes >= min, min <= 1, !value.utf8.contains(0) { return }
-    invalidText(value, name, min: min, max: max)
+    invalidText(value, name(), min: min, max: max)
   }
 
   @usableFromInline
-  mutating func invalidText(_ value: String, _ name: StaticString, min: Int, max: Int) {
+  mutating func invalidText(_ value: String, _ name: String, min: Int, max: Int) {
     if value.isEmpty {
-      if min > 0 { add("\(name)", "must not be empty", .required) }
+      if min > 0 { add(name, "must not be empty", .required) }
       return
     }
     let count = value.unicodeScalars.count
     if count > max {
-      add("\(name)", "must have at most \(max) characters", .tooLong)
+      add(name, "must have at most \(max) characters", .tooLong)
     } else if count < min {
-      add("\(name)", "must have at least \(min) characters", .tooShort)
+      add(name, "must have at least \(min) characters", .tooShort)
     } else if value.utf8.contains(0) {
-      add("\(name)", "must not contain U+0000", .textInvalid)
+      add(name, "must not contain U+0000", .textInvalid)
     }
   }
 

@@ -1,18 +1,7 @@
 public import CampanileCodec
 
-/// Rules for single values. Lengths are counted in Unicode code points.
+/// Rules for single values.
 public enum TextRules {
-  /// Whether a text has at most `max` code points. A code point has one to four bytes, so most texts need no counting.
-  public static func fits(_ text: String, max: Int) -> Bool {
-    let sizeBytes = text.utf8.count
-    if sizeBytes <= max { return true }
-    if sizeBytes > max * 4 { return false }
-    return text.unicodeScalars.count <= max
-  }
-
-  /// Whether a text contains U+0000, which PostgreSQL rejects and which ends a C string.
-  public static func hasNull(_ text: String) -> Bool { text.utf8.contains(0) }
-
   /// Whether a text has 1 to 128 characters of `[A-Za-z0-9._:-]`.
   public static func isIdentifier(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
@@ -42,19 +31,6 @@ public enum TextRules {
 }
 
 extension Violations {
-  /// Checks a text: at most `max` code points, no U+0000, and not empty if `isRequired`.
-  public mutating func text(_ value: String, _ field: @autoclosure () -> String, max: Int, isRequired: Bool = false) {
-    if value.isEmpty {
-      if isRequired { add(field(), "must not be empty", .required) }
-      return
-    }
-    if !TextRules.fits(value, max: max) {
-      add(field(), "must have at most \(max) characters", .tooLong)
-    } else if TextRules.hasNull(value) {
-      add(field(), "must not contain U+0000", .textInvalid)
-    }
-  }
-
   /// Checks that a text is an absolute http or https URL. The contract's constraint limits its length.
   public mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
     if value.isEmpty {

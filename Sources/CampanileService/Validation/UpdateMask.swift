@@ -24,6 +24,7 @@ public enum UpdateMask {
     var violations = Violations()
     let message = violations.message(message, field) { _, _, _ in }
     let fields = fields(mask, for: message, as: F.self, &violations)
+    // Not every message has constraints.
     if let message = message as? any ValidatedMessage {
       message.validate("\(field).", fields: fields.map { jsonName($0.rawValue) }, into: &violations)
     }

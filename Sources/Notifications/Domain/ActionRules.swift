@@ -10,7 +10,7 @@ enum ActionRules {
   static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
   static func check(_ action: Action, _ path: String, _ violations: inout Violations) {
-    guard TextRules.fits(action.value, max: valueMax) else { return }
+    guard action.value.unicodeScalars.count <= valueMax else { return }
     if let fault = fault(of: action) { violations.add("\(path).value", fault.description, fault.reason) }
   }
 

@@ -1,5 +1,4 @@
 import CampanileBase
-import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore

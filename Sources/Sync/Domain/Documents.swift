@@ -1,6 +1,5 @@
 import CampanileAPI
 import CampanileBase
-import CampanileCodec
 import CampanileJSON
 import CampanileRPC
 import CampanileService

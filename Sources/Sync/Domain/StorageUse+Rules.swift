@@ -1,6 +1,5 @@
 import CampanileAPI
 import CampanileBase
-import CampanileCodec
 import CampanileRPC
 import CampanileService
 
