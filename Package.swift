@@ -73,6 +73,8 @@ let libraries: [Target] = [
   library("CampanileCall", uses: "CampanileBase", "CampanileCodec"),
   library("CampanileMessages", uses: "CampanileCall", "CampanileCodec"),
   library("CampanileJSON", uses: "CampanileCodec"),
+  // The contract as data: for documents, the command line and the generator of code.
+  library("CampanileContract", uses: "CampanileCodec", "SwiftProtobuf"),
   library(
     "CampanileRPC", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore",
     "NIOPosix", "NIOSSL"),
@@ -97,8 +99,7 @@ let libraries: [Target] = [
     "CampanileStore", "Logging", "NIOCore"),
   library(
     "GatewayHTTP", uses: "CCampanile", "CClientFiles", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileCrypto",
-    "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"
+    "CampanileContract", "CampanileCrypto", "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"
   ),
   library(
     "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
@@ -123,7 +124,7 @@ let libraries: [Target] = [
     "CampanileRuntime", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix",
+    "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix",
     "Subprocess", "SwiftProtobuf", "SyncContents", "SystemPackage", "UnixSignals",
     exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
   library(
@@ -149,7 +150,7 @@ let programs = [
     path: "Examples/live-activity"),
   program("watch", uses: "CampanileAPI", "CampanileBase", "CampanileRPC", path: "Examples/watch"),
   // Generates CampanileMessages and CampanileAPI.
-  program("protoc-gen-campanile", uses: "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
+  program("protoc-gen-campanile", uses: "CampanileContract", "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
 ]
 
 // MARK: Tests, and the libraries and programs that only they use
@@ -190,6 +191,7 @@ let testTargets = [
     "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI", "CampanileLoad",
     "CampanileRPC", "SwiftProtobuf", "TestSupport"),
   tests("CampanileCodecTests", uses: "CampanileBase", "CampanileCodec", "TestMessages"),
+  tests("CampanileContractTests", uses: "CampanileAPI", "CampanileCodec", "CampanileContract"),
   tests(
     "CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto", "TestSupport"),
   tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore", "NIOPosix", "TestSupport"),

@@ -1,3 +1,4 @@
+import CampanileContract
 import Foundation
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
@@ -33,7 +34,7 @@ struct CampanilePlugin: CodeGenerator {
     generatorOutputs: any GeneratorOutputs
   ) throws {
     let options = try Options(parameter.parsedPairs)
-    for file in files where file.edition != .proto3 { throw GeneratorError("\(file.name) is not proto3") }
+    for file in files where file.edition != .proto3 { throw ContractError("\(file.name) is not proto3") }
     if options.language == .typeScript {
       for output in try TypeScriptGenerator(runtime: options.runtime).generate(files) {
         try generatorOutputs.add(fileName: output.name, contents: output.contents)
@@ -51,11 +52,4 @@ struct CampanilePlugin: CodeGenerator {
       try generatorOutputs.add(fileName: name + ".swift", contents: contents)
     }
   }
-}
-
-/// An error about a contract or a parameter, printed by protoc.
-struct GeneratorError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
 }

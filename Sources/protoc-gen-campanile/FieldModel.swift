@@ -1,3 +1,4 @@
+import CampanileContract
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
@@ -40,7 +41,7 @@ struct ValueModel {
       initial = "\(type)()"
       read = "try \(type)(from: &reader)"
       takesNull = field.messageType.fullName == "google.protobuf.Value"
-    case .group: throw GeneratorError("\(field.fullName): groups are not proto3")
+    case .group: throw ContractError("\(field.fullName): groups are not proto3")
     }
   }
 

@@ -1,3 +1,4 @@
+import CampanileContract
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
@@ -13,8 +14,8 @@ extension MessageGenerator {
   private static func isValidated(_ message: Descriptor, _ seen: inout Set<String>) throws -> Bool {
     guard seen.insert(message.fullName).inserted, !message.fullName.hasPrefix("google.protobuf.") else { return false }
     for oneof in message.realOneofs where try OneofRules(oneof).isRequired { return true }
-    if !(try WireFields.read([UInt8](message.options.unknownFields.data)[...]).allSatisfy { $0.number != 1_159 }) {
-      throw GeneratorError("\(message.file.name): \(message.fullName): rules of whole messages are not supported")
+    if !(try WireFields.read(message.options.unknownFields.data).allSatisfy { $0.number != 1_159 }) {
+      throw ContractError("\(message.file.name): \(message.fullName): rules of whole messages are not supported")
     }
     for field in message.fields {
       let rules = try FieldRules(field)
@@ -186,7 +187,7 @@ struct OneofRules {
   var isRequired = false
 
   init(_ oneof: OneofDescriptor) throws {
-    for (number, value) in try WireFields.read([UInt8](oneof.options.unknownFields.data)[...]) where number == 1_159 {
+    for (number, value) in try WireFields.read(oneof.options.unknownFields.data) where number == 1_159 {
       for (part, value) in try WireFields.read(value) where part == 1 { isRequired = try WireFields.number(value) != 0 }
     }
   }

@@ -1,3 +1,5 @@
+import CampanileContract
+
 /// The plugin's parameters.
 struct Options {
   enum Language: String { case swift, typeScript = "ts" }
@@ -25,29 +27,29 @@ struct Options {
       switch key {
       case "Visibility":
         guard ["public", "package", "internal"].contains(value.lowercased()) else {
-          throw GeneratorError("Visibility must be public, package or internal, not \(value)")
+          throw ContractError("Visibility must be public, package or internal, not \(value)")
         }
         access = value.lowercased() == "internal" ? "" : value.lowercased() + " "
         importAccess = access
       case "Prefix":
         let parts = value.split(separator: ":")
-        guard parts.count == 2 else { throw GeneratorError("Prefix must be PACKAGE:PREFIX, not \(value)") }
+        guard parts.count == 2 else { throw ContractError("Prefix must be PACKAGE:PREFIX, not \(value)") }
         prefixes[String(parts[0])] = String(parts[1])
       case "Part":
         guard let part = Part(rawValue: value) else {
-          throw GeneratorError("Part must be messages, clients or servers, not \(value)")
+          throw ContractError("Part must be messages, clients or servers, not \(value)")
         }
         parts.insert(part)
       case "MessagesModule": messagesModule = value
       case "Language":
         guard let known = Language(rawValue: value) else {
-          throw GeneratorError("Language must be swift or ts, not \(value)")
+          throw ContractError("Language must be swift or ts, not \(value)")
         }
         language = known
       case "Runtime": runtime = value
       case "DescriptorSet": descriptorSet = value
       case "CommentsFrom": commentsFrom.append(value)
-      default: throw GeneratorError("unknown parameter \(key)")
+      default: throw ContractError("unknown parameter \(key)")
       }
     }
     if parts.isEmpty { parts = Set(Part.allCases) }

@@ -1,3 +1,4 @@
+import CampanileContract
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
@@ -47,7 +48,7 @@ struct ServiceGenerator {
           source.line("kind: .\(method.kindName), idempotency: .\(method.idempotencyName),")
           source.line("requestType: \(literal(method.inputType.fullName)),")
           source.line("responseType: \(literal(method.outputType.fullName)),")
-          let rules = try HTTPAnnotation.all(of: method).map { rule in
+          let rules = try HTTPAnnotation.all(of: method.options).map { rule in
             "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
           }
           let tail = try accessArguments(method)
@@ -65,7 +66,7 @@ struct ServiceGenerator {
 
   /// Returns the arguments for `campanile.rpc.v1.access`; empty if the proto does not set it.
   private func accessArguments(_ method: MethodDescriptor) throws -> String {
-    let access = try AccessAnnotation(method)
+    let access = try AccessAnnotation(method.options)
     var text = access.scope.isEmpty ? "" : ", scope: \(literal(access.scope))"
     if access.isBulk { text += ", isBulk: true" }
     if access.hasSecretResponse { text += ", hasSecretResponse: true" }

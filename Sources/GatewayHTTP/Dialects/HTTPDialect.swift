@@ -1,5 +1,5 @@
 package import CampanileBase
-import CampanileCodec
+package import CampanileCodec
 package import CampanileRPC
 import Gateway
 

@@ -1,3 +1,5 @@
+import CampanileCodec
+
 extension AssetContent {
   /// The OpenAPI path item for an asset's content, which no HTTP rule of the protos describes.
   static let pathItem = JSONTree.object([

@@ -1,3 +1,5 @@
+import CampanileCodec
+
 /// JSON Schemas of messages in their ProtoJSON form.
 struct SchemaTrees {
   let index: SchemaIndex

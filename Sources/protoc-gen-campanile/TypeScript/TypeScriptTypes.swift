@@ -1,3 +1,4 @@
+import CampanileContract
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
@@ -70,7 +71,7 @@ final class TypeScriptTypes {
     case .message:
       let message: Descriptor = field.messageType
       return type(message)
-    case .group: throw GeneratorError("\(field.fullName): groups are not proto3")
+    case .group: throw ContractError("\(field.fullName): groups are not proto3")
     }
   }
 

@@ -1,18 +1,17 @@
-import SwiftProtobuf
-import SwiftProtobufPluginLibrary
+package import SwiftProtobuf
 
 /// The `campanile.rpc.v1.access` option of a method.
-struct AccessAnnotation {
-  var scope = ""
-  var isBulk = false
-  var hasSecretResponse = false
+package struct AccessAnnotation: Sendable {
+  package var scope = ""
+  package var isBulk = false
+  package var hasSecretResponse = false
 
   /// The extension number in MethodOptions.
   private static let extensionNumber: UInt64 = 50_740
 
-  /// Reads a method's option; the properties keep their defaults if it is not set.
-  init(_ method: MethodDescriptor) throws {
-    for (number, value) in try WireFields.read([UInt8](method.options.unknownFields.data)[...])
+  /// Reads the options of a method; the properties keep their defaults if it is not set.
+  package init(_ options: Google_Protobuf_MethodOptions) throws {
+    for (number, value) in try WireFields.read(options.unknownFields.data)
     where number == Self.extensionNumber {
       for (part, value) in try WireFields.read(value) {
         switch part {

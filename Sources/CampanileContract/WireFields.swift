@@ -1,7 +1,7 @@
-/// Reads the encoded values of a serialized message, for options whose types the plugin library does not know.
-enum WireFields {
-  static func read(_ bytes: ArraySlice<UInt8>) throws -> [(number: UInt64, value: ArraySlice<UInt8>)] {
-    var rest = bytes
+/// Reads the encoded values of a serialized message, for options whose types swift-protobuf does not know.
+package enum WireFields {
+  package static func read(_ bytes: some Sequence<UInt8>) throws -> [(number: UInt64, value: ArraySlice<UInt8>)] {
+    var rest = ArraySlice(bytes)
     var fields: [(number: UInt64, value: ArraySlice<UInt8>)] = []
     while !rest.isEmpty {
       let tag = try varint(&rest)
@@ -13,14 +13,14 @@ enum WireFields {
       case 1: fields.append((tag >> 3, try take(8, &rest)))
       case 2: fields.append((tag >> 3, try take(try varint(&rest), &rest)))
       case 5: fields.append((tag >> 3, try take(4, &rest)))
-      default: throw GeneratorError("an option is malformed")
+      default: throw ContractError("an option is malformed")
       }
     }
     return fields
   }
 
   /// Returns the value of an encoded varint.
-  static func number(_ value: ArraySlice<UInt8>) throws -> UInt64 {
+  package static func number(_ value: ArraySlice<UInt8>) throws -> UInt64 {
     var rest = value
     return try varint(&rest)
   }
@@ -31,7 +31,7 @@ enum WireFields {
   }
 
   private static func take(_ count: UInt64, _ rest: inout ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
-    guard count <= rest.count else { throw GeneratorError("an option is truncated") }
+    guard count <= rest.count else { throw ContractError("an option is truncated") }
     let value = rest.prefix(Int(count))
     rest = rest.dropFirst(Int(count))
     return value
@@ -45,6 +45,6 @@ enum WireFields {
       if byte < 0x80 { return value }
       shift += 7
     }
-    throw GeneratorError("an option is truncated")
+    throw ContractError("an option is truncated")
   }
 }

@@ -1,28 +1,27 @@
 import SwiftProtobuf
-import SwiftProtobufPluginLibrary
 
 /// The `buf.validate.field` option of a field, and the `campanile.rpc.v1.violation` that describes its pattern.
 ///
 /// Only the rules that generated code can check are accepted. A rule of another kind is an error, because a constraint
 /// that nobody enforces would be a false promise.
-struct FieldRules {
+package struct FieldRules: Sendable {
   /// The bounds of a length, a size or a number of entries.
-  struct Bounds {
-    var min: UInt64?
-    var max: UInt64?
-    var isEmpty: Bool { min == nil && max == nil }
+  package struct Bounds: Sendable {
+    package var min: UInt64?
+    package var max: UInt64?
+    package var isEmpty: Bool { min == nil && max == nil }
   }
 
   /// The bounds of a number as Swift literals, both inclusive.
-  struct NumberRange {
+  package struct NumberRange: Sendable {
     /// The number of the type in `buf.validate.FieldRules`.
     let type: UInt64
-    var lowest: String?
-    var highest: String?
+    package var lowest: String?
+    package var highest: String?
     var isPossible = true
   }
 
-  enum Kind {
+  package enum Kind: Sendable {
     case text(characters: Bounds, bytes: Bounds, pattern: String?, values: [String])
     case bytes(Bounds)
     case number(NumberRange)
@@ -31,48 +30,50 @@ struct FieldRules {
     case map(Bounds)
   }
 
-  var isRequired = false
+  package var isRequired = false
   /// Whether an empty value, or zero, satisfies the rules.
-  var allowsZero = false
+  package var allowsZero = false
   /// Whether neither the field nor the message inside is validated with the message that contains it.
-  var isIgnored = false
-  var kind: Kind?
+  package var isIgnored = false
+  package var kind: Kind?
   /// The rules of each element of a list, or of each value of a map; at most one.
-  var elements: [FieldRules] = []
+  package var elements: [FieldRules] = []
   /// The rules of each key of a map; at most one.
-  var keys: [FieldRules] = []
+  package var keys: [FieldRules] = []
   /// The reason and the description of a violation of the pattern or of the list of values.
-  var reason = ""
-  var description = ""
+  package var reason = ""
+  package var description = ""
+  /// Texts that satisfy the rules, for documents.
+  package var examples: [String] = []
 
-  var isEmpty: Bool { !isRequired && kind == nil && elements.isEmpty && keys.isEmpty }
+  package var isEmpty: Bool { !isRequired && kind == nil && elements.isEmpty && keys.isEmpty }
 
   private static let fieldExtension: UInt64 = 1_159
   private static let violationExtension: UInt64 = 50_741
+  /// The number of `example` in `buf.validate.StringRules`.
+  private static let textExample: UInt64 = 34
 
   /// Reads the options of a field; all are unset if there is none.
-  init(_ field: FieldDescriptor) throws {
-    do {
-      let options = try WireFields.read([UInt8](field.options.unknownFields.data)[...])
-      // An option that is set member by member is stored in several pieces, which belong together.
-      let rules = options.filter { $0.number == Self.fieldExtension }.flatMap(\.value)
-      self = try FieldRules(rules[...])
-      for (number, value) in options where number == Self.violationExtension {
-        for (part, value) in try WireFields.read(value) {
-          let text = String(decoding: value, as: UTF8.self)
-          if part == 1 { reason = text } else { description = text }
-        }
+  ///
+  /// - Throws: `ContractError` for unknown rules, rules of another type, and rules that no value satisfies.
+  package init(_ field: FieldShape) throws {
+    let options = try WireFields.read(field.options)
+    // An option that is set member by member is stored in several pieces, which belong together.
+    let rules = options.filter { $0.number == Self.fieldExtension }.flatMap(\.value)
+    self = try FieldRules(rules[...])
+    for (number, value) in options where number == Self.violationExtension {
+      for (part, value) in try WireFields.read(value) {
+        let text = String(decoding: value, as: UTF8.self)
+        if part == 1 { reason = text } else { description = text }
       }
-      requireValue(field)
-      moveViolation()
-      try check(field)
-    } catch let error as GeneratorError {
-      throw GeneratorError("\(SourceLocation(field)): \(field.fullName): \(error.description)")
     }
+    requireValue(field)
+    moveViolation()
+    try check(field)
   }
 
   /// A required field without presence must not be empty.
-  private mutating func requireValue(_ field: FieldDescriptor) {
+  private mutating func requireValue(_ field: FieldShape) {
     guard isRequired, !field.hasPresence, !field.isRepeated else { return }
     switch (kind, field.type) {
     case (.text(var characters, let bytes, let pattern, let values), _):
@@ -114,14 +115,18 @@ struct FieldRules {
         default: isIgnored = true
         }
       case 1...6, 14, 15, 16, 18, 19: pieces[number, default: []] += value
-      default: throw GeneratorError("buf.validate.field rule \(number) is not supported")
+      default: throw ContractError("buf.validate.field rule \(number) is not supported")
       }
     }
-    guard pieces.count <= 1 else { throw GeneratorError("has rules of several types") }
+    guard pieces.count <= 1 else { throw ContractError("has rules of several types") }
     guard let (number, value) = pieces.first else { return }
     let members = try WireFields.read(value[...])
     switch number {
-    case 14: kind = try Self.text(members)
+    case 14:
+      let rules = members.filter { $0.number != Self.textExample }
+      examples = members.filter { $0.number == Self.textExample }.map { String(decoding: $0.value, as: UTF8.self) }
+      // An example alone is not a rule.
+      if examples.isEmpty || !rules.isEmpty { kind = try Self.text(rules) }
     case 15: kind = .bytes(try Self.bounds(members, min: 2, max: 3, of: "bytes"))
     case 16: kind = try Self.enumeration(members)
     case 18: try list(members)
@@ -138,7 +143,7 @@ struct FieldRules {
       switch number {
       case min: bounds.min = try WireFields.number(value)
       case max: bounds.max = try WireFields.number(value)
-      default: throw GeneratorError("rule \(number) of \(type) is not supported")
+      default: throw ContractError("rule \(number) of \(type) is not supported")
       }
     }
     return bounds
@@ -162,7 +167,7 @@ struct FieldRules {
       case 2: isDefined = try WireFields.number(value) != 0
       // The values may be packed; only zero can be excluded.
       case 4 where value.allSatisfy { $0 == 0 }: isSpecified = true
-      default: throw GeneratorError("rule \(number) of enum is not supported, except not_in: 0")
+      default: throw ContractError("rule \(number) of enum is not supported, except not_in: 0")
       }
     }
     return .enumeration(isDefined: isDefined, isSpecified: isSpecified)

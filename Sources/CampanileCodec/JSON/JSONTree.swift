@@ -1,5 +1,3 @@
-package import CampanileCodec
-
 /// A JSON value that is built in steps. Keys are written in sorted order, so that equal trees produce equal text.
 package enum JSONTree: Sendable, Hashable {
   case object([String: JSONTree])
@@ -12,7 +10,7 @@ package enum JSONTree: Sendable, Hashable {
   case double(Double)
 
   /// Sets a member of an object; does nothing to other values.
-  mutating func set(_ name: String, _ value: JSONTree) {
+  package mutating func set(_ name: String, _ value: JSONTree) {
     guard case .object(var members) = self else { return }
     members[name] = value
     self = .object(members)

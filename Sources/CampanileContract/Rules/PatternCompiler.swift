@@ -2,21 +2,19 @@
 ///
 /// The accepted expressions are a part of RE2's: `^`, then ASCII characters and classes such as `[A-Za-z0-9_]`, each
 /// with an optional `?`, `*`, `+`, `{n}`, `{n,}` or `{n,m}`, then `$`.
-struct PatternCompiler {
-  struct Part {
-    var characters: Set<UInt8>
-    var min = 1
-    var max = 1
+package struct PatternCompiler {
+  package struct Part {
+    package var characters: Set<UInt8>
+    package var min = 1
+    package var max = 1
   }
 
   private var rest: Substring.UnicodeScalarView
   private let pattern: String
 
   /// Returns the Swift expression that makes the `TextPattern`.
-  static func expression(_ pattern: String) throws -> String {
-    var compiler = PatternCompiler(pattern)
-    let parts = try compiler.parts()
-    let list = parts.map { part in
+  package static func expression(_ pattern: String) throws -> String {
+    let list = try parts(of: pattern).map { part in
       var (low, high): (UInt64, UInt64) = (0, 0)
       for byte in part.characters {
         if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
@@ -25,6 +23,12 @@ struct PatternCompiler {
       return ".init(0x\(String(low, radix: 16)), 0x\(String(high, radix: 16)), \(part.min), \(most))"
     }
     return "TextPattern(\(list.joined(separator: ", ")))"
+  }
+
+  /// Returns the parts of a pattern in their order.
+  package static func parts(of pattern: String) throws -> [Part] {
+    var compiler = PatternCompiler(pattern)
+    return try compiler.parts()
   }
 
   private init(_ pattern: String) {
@@ -125,5 +129,5 @@ struct PatternCompiler {
     }
   }
 
-  private func failure(_ text: String) -> GeneratorError { GeneratorError("the pattern \(pattern) \(text)") }
+  private func failure(_ text: String) -> ContractError { ContractError("the pattern \(pattern) \(text)") }
 }

@@ -1,20 +1,19 @@
-import SwiftProtobuf
-import SwiftProtobufPluginLibrary
+package import SwiftProtobuf
 
 /// One `google.api.http` binding of a method.
-struct HTTPAnnotation {
-  var verb = ""
-  var template = ""
-  var body = ""
+package struct HTTPAnnotation: Sendable {
+  package var verb = ""
+  package var template = ""
+  package var body = ""
   private var additional: [HTTPAnnotation] = []
 
   /// The number of the `google.api.http` extension in MethodOptions.
   private static let extensionNumber: UInt64 = 72_295_728
 
-  /// Returns the bindings of a method, the main one first.
-  static func all(of method: MethodDescriptor) throws -> [HTTPAnnotation] {
+  /// Returns the bindings of a method with these options, the main one first.
+  package static func all(of options: Google_Protobuf_MethodOptions) throws -> [HTTPAnnotation] {
     var result: [HTTPAnnotation] = []
-    for (number, value) in try WireFields.read([UInt8](method.options.unknownFields.data)[...])
+    for (number, value) in try WireFields.read(options.unknownFields.data)
     where number == extensionNumber {
       let rule = try HTTPAnnotation(value)
       result += [rule] + rule.additional

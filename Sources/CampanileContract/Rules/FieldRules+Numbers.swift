@@ -1,5 +1,4 @@
 import SwiftProtobuf
-import SwiftProtobufPluginLibrary
 
 extension FieldRules {
   /// The types of numbers that rules exist for, by their number in `buf.validate.FieldRules`.
@@ -26,7 +25,7 @@ extension FieldRules {
         if isSigned ? signed.overflow : unsigned.overflow { range.isPossible = false }
         let bound = isSigned ? "\(signed.partialValue)" : "\(unsigned.partialValue)"
         if number <= 3 { range.highest = bound } else { range.lowest = bound }
-      default: throw GeneratorError("rule \(number) of a number is not supported")
+      default: throw ContractError("rule \(number) of a number is not supported")
       }
     }
     if let lowest = range.lowest, let highest = range.highest, compare(lowest, highest, type: type) {
@@ -45,18 +44,18 @@ extension FieldRules {
   }
 
   /// Throws if the rules do not suit the field's type, or no value can satisfy them.
-  func check(_ field: FieldDescriptor) throws {
+  func check(_ field: FieldShape) throws {
     switch kind {
-    case .repeated where !field.isRepeated || field.isMap, .map where !field.isMap:
-      throw GeneratorError("has rules of another type")
+    case .repeated where !field.isRepeated || field.entry != nil, .map where field.entry == nil:
+      throw ContractError("has rules of another type")
     case .repeated:
       for rules in elements { try rules.checkValue(field.type) }
     case .map:
-      guard let (key, value) = field.messageType.mapKeyAndValue else { return }
-      for rules in keys { try rules.checkValue(key.type) }
-      for rules in elements { try rules.checkValue(value.type) }
+      guard let entry = field.entry else { return }
+      for rules in keys { try rules.checkValue(entry.key) }
+      for rules in elements { try rules.checkValue(entry.value) }
     default:
-      if field.isRepeated, kind != nil { throw GeneratorError("has rules of another type") }
+      if field.isRepeated, kind != nil { throw ContractError("has rules of another type") }
       try checkValue(field.type)
     }
     try checkPossible()
@@ -75,14 +74,14 @@ extension FieldRules {
     case .enumeration: fits = type == .enum
     case .number(let range): fits = Self.numberTypes[range.type] == type
     }
-    guard fits else { throw GeneratorError("has rules of another type") }
-    if isRequired, allowsZero { throw GeneratorError("is required and ignores an empty value") }
+    guard fits else { throw ContractError("has rules of another type") }
+    if isRequired, allowsZero { throw ContractError("is required and ignores an empty value") }
     guard reason.isEmpty != description.isEmpty || !reason.isEmpty else { return }
     guard !reason.isEmpty, !description.isEmpty else {
-      throw GeneratorError("a violation needs a reason and a description")
+      throw ContractError("a violation needs a reason and a description")
     }
     guard case .text(_, _, let pattern, let values) = kind, pattern != nil || !values.isEmpty else {
-      throw GeneratorError("describes the violation of a pattern that it does not have")
+      throw ContractError("describes the violation of a pattern that it does not have")
     }
   }
 
@@ -93,22 +92,12 @@ extension FieldRules {
     case .bytes(let sizes): bounds = [sizes]
     case .repeated(let counts), .map(let counts): bounds = [counts]
     case .number(let range):
-      if !range.isPossible { throw GeneratorError("has bounds that exclude every value") }
+      if !range.isPossible { throw ContractError("has bounds that exclude every value") }
     case .enumeration, nil: break
     }
     for bound in bounds where (bound.min ?? 0) > (bound.max ?? .max) {
-      throw GeneratorError("needs at least \(bound.min ?? 0) and at most \(bound.max ?? .max)")
+      throw ContractError("needs at least \(bound.min ?? 0) and at most \(bound.max ?? .max)")
     }
     for rules in elements + keys { try rules.checkPossible() }
-  }
-}
-
-/// The place of a declaration in its proto, for error messages: `file.proto:12`.
-struct SourceLocation: CustomStringConvertible {
-  let description: String
-
-  init(_ field: FieldDescriptor) {
-    let line = field.sourceCodeInfoLocation?.span.first.map { ":\($0 + 1)" } ?? ""
-    description = field.file.name + line
   }
 }

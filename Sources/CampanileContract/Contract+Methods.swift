@@ -1,0 +1,60 @@
+package import SwiftProtobuf
+
+extension Contract {
+  package struct Service: Sendable {
+    /// The full name, such as `campanile.rpc.v1.EchoService`.
+    package let name: String
+    package let package: String
+    package let documentation: Documentation
+    package let methods: [Method]
+
+    init(
+      _ service: Google_Protobuf_ServiceDescriptorProto, package: String, _ comments: FileComments, path: [Int32]
+    ) throws {
+      let name = package.isEmpty ? service.name : package + "." + service.name
+      self.name = name
+      self.package = package
+      documentation = comments[path]
+      methods = try service.method.enumerated().map {
+        try Method($1, service: name, comments[path + [2, Int32($0)]])
+      }
+    }
+  }
+
+  package struct Method: Sendable {
+    /// The full name of the service.
+    package let service: String
+    /// The name within the service, such as `Echo`.
+    package let name: String
+    package let documentation: Documentation
+    /// The full names of the messages.
+    package let requestType: String
+    package let responseType: String
+    package let streamsRequests: Bool
+    package let streamsResponses: Bool
+    package let idempotency: Google_Protobuf_MethodOptions.IdempotencyLevel
+    package let isDeprecated: Bool
+    package let access: AccessAnnotation
+    /// The main HTTP rule, then the additional ones.
+    package let httpRules: [HTTPAnnotation]
+
+    /// The wire name: `campanile.rpc.v1.EchoService/Echo`.
+    package var path: String { service + "/" + name }
+
+    init(
+      _ method: Google_Protobuf_MethodDescriptorProto, service: String, _ documentation: Documentation
+    ) throws {
+      self.service = service
+      name = method.name
+      self.documentation = documentation
+      requestType = String(method.inputType.drop { $0 == "." })
+      responseType = String(method.outputType.drop { $0 == "." })
+      streamsRequests = method.clientStreaming
+      streamsResponses = method.serverStreaming
+      idempotency = method.options.idempotencyLevel
+      isDeprecated = method.options.deprecated
+      access = try AccessAnnotation(method.options)
+      httpRules = try HTTPAnnotation.all(of: method.options)
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package import CampanileCodec
+
+extension Contract {
+  /// Returns an example of a request that satisfies the constraints: the required fields, and those whose rules have
+  /// an example. An id without an example is a placeholder such as `BUCKET_ID`, which the reader replaces.
+  ///
+  /// - Parameter message: The full name of the message. The example of an unknown message is an empty object.
+  package func example(of message: String) -> JSONTree { example(of: message, depth: 0) }
+
+  /// Maximum depth of nested messages in an example.
+  private static let exampleDepthMax = 5
+
+  private func example(of name: String, depth: Int) -> JSONTree {
+    if let value = Self.wellKnownExamples[name] { return value }
+    guard depth < Self.exampleDepthMax, let message = messages[name] else { return .object([:]) }
+    var members: [String: JSONTree] = [:]
+    var oneofs: Set<String> = []
+    for field in message.fields where field.rules.needsExample {
+      if let oneof = field.oneof, !oneofs.insert(oneof).inserted { continue }
+      members[field.jsonName] = example(of: field, depth: depth)
+    }
+    return .object(members)
+  }
+
+  /// Returns an example of a field's value.
+  package func example(of field: Field) -> JSONTree { example(of: field, depth: 0) }
+
+  private func example(of field: Field, depth: Int) -> JSONTree {
+    if case .map(let key, let value) = field.kind {
+      let name =
+        if case .string(let text) = example(of: key, field.rules.keys.first, "key", depth: depth) { text } else { "1" }
+      return .object([name: example(of: value, field.rules.elements.first, "value", depth: depth)])
+    }
+    guard field.isRepeated else { return example(of: field.kind, field.rules, field.name, depth: depth) }
+    var name = field.name
+    if name.hasSuffix("s") { name.removeLast() }
+    return .array([example(of: field.kind, field.rules.elements.first, name, depth: depth)])
+  }
+
+  private func example(of kind: Field.Kind, _ rules: FieldRules?, _ name: String, depth: Int) -> JSONTree {
+    switch kind {
+    case .bool: .bool(true)
+    case .string: .string(Self.text(rules, name))
+    case .bytes: .string("AAAA")
+    case .int32, .uint32, .float, .double: .integer(Self.integer(rules))
+    case .int64, .uint64: .string("\(Self.integer(rules))")
+    case .enumeration(let type): .string(enums[type]?.values.first { $0.number != 0 }?.name ?? "")
+    case .message(let type): example(of: type, depth: depth + 1)
+    case .map: .object([:])
+    }
+  }
+
+  private static func text(_ rules: FieldRules?, _ name: String) -> String {
+    if let example = rules?.examples.first { return example }
+    guard case .text(let characters, _, let pattern, let values)? = rules?.kind else { return placeholder(name) }
+    if let value = values.first { return value }
+    if let pattern, let parts = try? PatternCompiler.parts(of: pattern) {
+      return parts.map { part in
+        let character = part.characters.filter { $0 > 0x60 }.min() ?? part.characters.min() ?? 0x61
+        return String(repeating: Character(Unicode.Scalar(character)), count: max(part.min, part.max > 0 ? 1 : 0))
+      }.joined()
+    }
+    let text = placeholder(name)
+    let least = Int(clamping: characters.min ?? 0)
+    let padded = text.count < least ? text + String(repeating: "x", count: least - text.count) : text
+    return String(padded.prefix(Int(clamping: characters.max ?? .max)))
+  }
+
+  private static func placeholder(_ name: String) -> String {
+    name == "id" || name.hasSuffix("_id") ? name.uppercased() : name.replacing("_", with: " ")
+  }
+
+  private static func integer(_ rules: FieldRules?) -> Int64 {
+    guard case .number(let range)? = rules?.kind else { return 1 }
+    let lowest = range.lowest.flatMap(Double.init).map { Int64($0.rounded(.up)) }
+    let highest = range.highest.flatMap(Double.init).map { Int64($0.rounded(.down)) }
+    return min(max(1, lowest ?? 1), highest ?? .max)
+  }
+
+  private static let wellKnownExamples: [String: JSONTree] = [
+    "google.protobuf.Timestamp": .string("2030-01-31T18:30:00Z"), "google.protobuf.Duration": .string("90s"),
+    "google.protobuf.FieldMask": .string("*"), "google.protobuf.Struct": .object(["key": .string("value")]),
+    "google.protobuf.Value": .string("value"), "google.protobuf.BoolValue": .bool(true),
+    "google.protobuf.StringValue": .string("text"), "google.protobuf.Int32Value": .integer(1),
+  ]
+}
+
+extension FieldRules {
+  /// Whether an example of the message needs the field.
+  fileprivate var needsExample: Bool {
+    if isRequired || !examples.isEmpty { return true }
+    if allowsZero { return false }
+    return switch kind {
+    case .text(let characters, let bytes, let pattern, _):
+      (characters.min ?? 0) > 0 || (bytes.min ?? 0) > 0 || pattern.map(Self.needsCharacters) ?? false
+    case .bytes(let sizes): (sizes.min ?? 0) > 0
+    case .repeated(let counts), .map(let counts): (counts.min ?? 0) > 0
+    case .enumeration(_, let isSpecified): isSpecified
+    case .number(let range):
+      (range.lowest.flatMap(Double.init) ?? 0) > 0 || (range.highest.flatMap(Double.init) ?? 0) < 0
+    // The resource of an update.
+    case nil: isIgnored
+    }
+  }
+
+  private static func needsCharacters(_ pattern: String) -> Bool {
+    (try? PatternCompiler.parts(of: pattern))?.contains { $0.min > 0 } ?? false
+  }
+}

@@ -1,0 +1,24 @@
+package import SwiftProtobuf
+
+/// The properties of a field on which its rules depend.
+package struct FieldShape {
+  package typealias ValueType = Google_Protobuf_FieldDescriptorProto.TypeEnum
+
+  package var type: ValueType
+  package var isRepeated: Bool
+  package var hasPresence: Bool
+  /// The types of a map's keys and values; nil if the field is not a map.
+  package var entry: (key: ValueType, value: ValueType)?
+  /// The serialized options that swift-protobuf does not know.
+  package var options: [UInt8]
+
+  package init(
+    type: ValueType, isRepeated: Bool, hasPresence: Bool, entry: (key: ValueType, value: ValueType)?, options: [UInt8]
+  ) {
+    self.type = type
+    self.isRepeated = isRepeated
+    self.hasPresence = hasPresence
+    self.entry = entry
+    self.options = options
+  }
+}
