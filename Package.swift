@@ -99,7 +99,8 @@ let libraries: [Target] = [
     "CampanileStore", "Logging", "NIOCore"),
   library(
     "GatewayHTTP", uses: "CCampanile", "CClientFiles", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileContract", "CampanileCrypto", "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"
+    "CampanileContract", "CampanileCrypto", "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1",
+    "NIOHTTPCompression", "SwiftProtobuf"
   ),
   library(
     "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
@@ -124,7 +125,8 @@ let libraries: [Target] = [
     "CampanileRuntime", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix",
+    "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1",
+    "NIOPosix",
     "Subprocess", "SwiftProtobuf", "SyncContents", "SystemPackage", "UnixSignals",
     exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
   library(

@@ -15,7 +15,7 @@ extension Contract {
     guard depth < Self.exampleDepthMax, let message = messages[name] else { return .object([:]) }
     var members: [String: JSONTree] = [:]
     var oneofs: Set<String> = []
-    for field in message.fields where field.rules.needsExample {
+    for field in message.fields where field.needsExample {
       if let oneof = field.oneof, !oneofs.insert(oneof).inserted { continue }
       members[field.jsonName] = example(of: field, depth: depth)
     }
@@ -85,8 +85,14 @@ extension Contract {
   ]
 }
 
+extension Contract.Field {
+  /// Whether an example of the message needs the field. An absent field with presence satisfies its rules.
+  fileprivate var needsExample: Bool {
+    rules.needsExample && !(isOptional && !rules.isRequired && rules.examples.isEmpty)
+  }
+}
+
 extension FieldRules {
-  /// Whether an example of the message needs the field.
   fileprivate var needsExample: Bool {
     if isRequired || !examples.isEmpty { return true }
     if allowsZero { return false }

@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import Synchronization
 import TestSupport
