@@ -161,7 +161,7 @@ def mark_all(port):
                 time.sleep(0.005)
             delays.clear()
             started = time.monotonic()
-            result = ask(link, f"m{index}", "MarkAllNotificationsRead", {})
+            result = ask(link, f"m{index}", "MarkAllNotificationsRead", {"throughNotificationId": "~"})
             spent = time.monotonic() - started
             time.sleep(0.1)
             stopped.set()

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 
@@ -32,13 +33,17 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   ) async throws -> Notification
   /// Marks all notifications, or none if one of them does not exist.
   func mark(_ ids: [String], isRead: Bool, user: String) async throws -> (changed: Int, counts: UnreadCounts)
-  /// Marks the notifications that exist when the call begins, in several commits.
-  func markAllRead(bucketID: String?, user: String) async throws -> (changed: Int, counts: UnreadCounts)
+  /// Marks the notifications whose ids are not after `last`, in several commits.
+  func markAllRead(bucketID: String?, through last: String, user: String) async throws -> (
+    changed: Int, counts: UnreadCounts
+  )
   func deleteNotifications(_ ids: [String], user: String) async throws -> (deleted: Int, counts: UnreadCounts)
   func undeleteNotifications(_ ids: [String], user: String) async throws -> (restored: Int, counts: UnreadCounts)
   func deletedNotifications(_ query: PositionQuery) throws -> [Notification]
-  /// Snoozes or postpones a notification.
-  func setAside(_ id: String, minutes: Int64, state: DeliveryState, user: String) async throws -> Notification
+  /// Snoozes or postpones a notification. A snooze until nil or a past time ends; postponing until then does nothing.
+  func setAside(
+    _ id: String, until release: ProtoTimestamp?, state: DeliveryState, user: String
+  ) async throws -> Notification
   func scheduledNotifications(_ query: PositionQuery) throws -> [Notification]
   func cancelScheduled(_ id: String, user: String) async throws
   func unreadCounts(user: String) throws -> UnreadCounts
@@ -73,8 +78,8 @@ protocol BucketsRepository {
   /// Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the current one. Throws
   /// PERMISSION_DENIED for fields that require the role admin.
   func updateBucket(_ change: Bucket, fields: [BucketField], user: String) async throws -> Bucket
-  /// Holds new publications of the bucket for some minutes; 0 ends the snooze.
-  func snoozeBucket(_ id: String, minutes: Int64, field: String, user: String) async throws -> Bucket
+  /// Holds new publications of the bucket until a time; nil or a past time ends the snooze.
+  func snoozeBucket(_ id: String, until end: ProtoTimestamp?, field: String, user: String) async throws -> Bucket
   /// Returns the number of the user's notifications deleted with the bucket. Throws the errors of `updateBucket`.
   func deleteBucket(_ id: String, etag: String, user: String) async throws -> Int
   /// Throws ABORTED, reason `BUCKET_BUSY`, while the bucket is still being deleted.

@@ -49,9 +49,11 @@ extension NotificationsService {
 
   public func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse {
     let user = try context.requireUser()
-    try request.checkConstraints()
+    try Violations.check {
+      NotificationRules.atMostAYearAhead(request.snoozeEndTime, "snoozeEndTime", nowMs: repository.clockMs(), &$0)
+    }
     return SnoozeBucketResponse(
       bucket: try await repository.snoozeBucket(
-        request.bucketId, minutes: Int64(request.minutes), field: "bucketId", user: user))
+        request.bucketId, until: request.snoozeEndTime, field: "bucketId", user: user))
   }
 }

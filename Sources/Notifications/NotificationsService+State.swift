@@ -26,8 +26,9 @@ extension NotificationsService {
     _ request: MarkAllNotificationsReadRequest, context: CallContext
   ) async throws -> MarkAllNotificationsReadResponse {
     let user = try context.requireUser()
+    try request.checkConstraints()
     let (changed, counts) = try await repository.markAllRead(
-      bucketID: request.bucketId.isEmpty ? nil : request.bucketId, user: user)
+      bucketID: request.bucketId.isEmpty ? nil : request.bucketId, through: request.throughNotificationId, user: user)
     return MarkAllNotificationsReadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
 
@@ -65,20 +66,25 @@ extension NotificationsService {
     _ request: SnoozeNotificationRequest, context: CallContext
   ) async throws -> SnoozeNotificationResponse {
     let user = try context.requireUser()
-    try request.checkConstraints()
+    try Violations.check {
+      NotificationRules.atMostAYearAhead(request.releaseTime, "releaseTime", nowMs: repository.clockMs(), &$0)
+    }
     return SnoozeNotificationResponse(
       notification: try await repository.setAside(
-        request.notificationId, minutes: Int64(request.minutes), state: .snoozed, user: user))
+        request.notificationId, until: request.releaseTime, state: .snoozed, user: user))
   }
 
   public func postponeNotification(
     _ request: PostponeNotificationRequest, context: CallContext
   ) async throws -> PostponeNotificationResponse {
     let user = try context.requireUser()
-    try request.checkConstraints()
+    try Violations.check {
+      request.validate(into: &$0)
+      NotificationRules.atMostAYearAhead(request.releaseTime, "releaseTime", nowMs: repository.clockMs(), &$0)
+    }
     return PostponeNotificationResponse(
       notification: try await repository.setAside(
-        request.notificationId, minutes: Int64(request.minutes), state: .postponed, user: user))
+        request.notificationId, until: request.releaseTime, state: .postponed, user: user))
   }
 
   public func listScheduledNotifications(

@@ -78,11 +78,11 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    var snooze = SnoozeBucketRequest(bucketId: box.id, minutes: 60)
+    var snooze = SnoozeBucketRequest(bucketId: box.id, snoozeEndTime: fixture.clock.time(afterMs: 3_600_000))
     _ = try await component.service.snoozeBucket(snooze, context: anna)
     let one = try await component.service.make("n", in: box.id, anna)
     #expect(one.deliveryState == .held)
-    snooze.minutes = 0
+    snooze.snoozeEndTime = nil
     _ = try await component.service.snoozeBucket(snooze, context: anna)
     #expect(try await component.timers.runDue() == 1)
     #expect(try await get(one.id, component).deliveryState == .sent)
@@ -167,9 +167,12 @@ import Testing
     let expiring = try await publish(in: box.id, component) {
       $0.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + 60_000)
     }
-    _ = try await component.service.snoozeNotification(.init(notificationId: snoozed.id, minutes: 10), context: anna)
-    let postpone = PostponeNotificationRequest(notificationId: postponed.id, minutes: 10)
-    _ = try await component.service.postponeNotification(postpone, context: anna)
+    let release = fixture.clock.time(afterMs: 600_000)
+    _ = try await component.service.snoozeNotification(
+      .init(notificationId: snoozed.id, releaseTime: release), context: anna)
+    let postpone = PostponeNotificationRequest(notificationId: postponed.id, releaseTime: release)
+    let first = try await component.service.postponeNotification(postpone, context: anna).notification
+    #expect(try await component.service.postponeNotification(postpone, context: anna).notification == first)
     #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, expiring.id])
     fixture.clock.advance(ms: 600_000)
     #expect(try await component.timers.runDue() == 3)
@@ -178,6 +181,16 @@ import Testing
     #expect(try await get(postponed.id, component).sendCount == 2)
     #expect(try await explain(expiring.id, component) == [.expired])
     #expect(try await explain(postponed.id, component) == [.handedOver, .postponed, .handedOver])
+    // A late repetition does not postpone again what has returned.
+    _ = try await component.service.postponeNotification(postpone, context: anna)
+    #expect(try await get(postponed.id, component).readTime == nil)
+    let absent = PostponeNotificationRequest(notificationId: postponed.id)
+    let tooFar = PostponeNotificationRequest(
+      notificationId: postponed.id, releaseTime: fixture.clock.time(afterMs: 367 * 86_400_000))
+    for request in [absent, tooFar] {
+      let error = await failure { try await component.service.postponeNotification(request, context: anna) }
+      #expect(error?.fieldViolations.map(\.field) == ["releaseTime"])
+    }
     await component.close()
   }
 
@@ -200,7 +213,8 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    _ = try await component.service.snoozeBucket(.init(bucketId: box.id, minutes: 60), context: anna)
+    _ = try await component.service.snoozeBucket(
+      .init(bucketId: box.id, snoozeEndTime: fixture.clock.time(afterMs: 3_600_000)), context: anna)
     let held = try await publish(in: box.id, component) { $0.collapseKey = "k" }
     #expect(held.deliveryState == .held)
     fixture.clock.advance(ms: 1_000)

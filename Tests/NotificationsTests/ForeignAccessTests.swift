@@ -32,8 +32,11 @@ import Testing
     ),
     (Methods.listNotifications, { _ = try await $0.listNotifications(.init(bucketId: $1), context: $2) }),
     (Methods.undeleteBucket, { _ = try await $0.undeleteBucket(.init(bucketId: $1), context: $2) }),
-    (Methods.snoozeBucket, { _ = try await $0.snoozeBucket(.init(bucketId: $1, minutes: 5), context: $2) }),
-    (Methods.markAllNotificationsRead, { _ = try await $0.markAllNotificationsRead(.init(bucketId: $1), context: $2) }),
+    (Methods.snoozeBucket, { _ = try await $0.snoozeBucket(.init(bucketId: $1), context: $2) }),
+    (
+      Methods.markAllNotificationsRead,
+      { _ = try await $0.markAllNotificationsRead(.init(bucketId: $1, throughNotificationId: "~"), context: $2) }
+    ),
     (
       Methods.searchNotifications,
       { _ = try await $0.searchNotifications(.init(query: "secret", bucketId: $1), context: $2) }
@@ -57,11 +60,11 @@ import Testing
     (Methods.markNotificationsUnread, { try await $0.mark([$1], isRead: false, $2) }),
     (
       Methods.snoozeNotification,
-      { _ = try await $0.snoozeNotification(.init(notificationId: $1, minutes: 5), context: $2) }
+      { _ = try await $0.snoozeNotification(.init(notificationId: $1), context: $2) }
     ),
     (
       Methods.postponeNotification,
-      { _ = try await $0.postponeNotification(.init(notificationId: $1, minutes: 5), context: $2) }
+      { _ = try await $0.postponeNotification(.init(notificationId: $1, releaseTime: ProtoTimestamp()), context: $2) }
     ),
     (
       Methods.cancelScheduledNotification,

@@ -93,7 +93,8 @@ import Testing
       for id in some { model.notifications[id] = nil }
       model.deleted += some
     case (12, _):
-      var request = MarkAllNotificationsReadRequest()
+      // Ids are ASCII, so this is after all of them.
+      var request = MarkAllNotificationsReadRequest(throughNotificationId: "~")
       if let target, source.below(2) == 0 { request.bucketId = target }
       let concerned = model.notifications.values.filter { one in
         one.readTime == nil && (request.bucketId.isEmpty || one.bucketId == request.bucketId)
@@ -112,7 +113,10 @@ import Testing
       try await refresh(
         model.notifications.values.filter { $0.bucketId == target }.map(\.id), &model, service, context)
     case (15, _) where !some.isEmpty:
-      let request = PostponeNotificationRequest(notificationId: some[0], minutes: 1)
+      let createMs = model.notifications[some[0]]?.createTime?.millisecondsSince1970 ?? 0
+      // Later than the end of the test.
+      let request = PostponeNotificationRequest(
+        notificationId: some[0], releaseTime: ProtoTimestamp(millisecondsSince1970: createMs + 60_000))
       model.notifications[some[0]] = try await service.postponeNotification(request, context: context).notification
     case (11, let target?) where source.below(4) == 0:
       let count = try await service.deleteBucket(.init(bucketId: target), context: context).deletedNotificationCount

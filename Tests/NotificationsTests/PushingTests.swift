@@ -115,7 +115,8 @@ final class RecordingPusher: DevicePushing {
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
     let box = try await component.service.makeBucket("b", anna)
-    _ = try await component.service.snoozeBucket(.init(bucketId: box.id, minutes: 60), context: anna)
+    _ = try await component.service.snoozeBucket(
+      .init(bucketId: box.id, snoozeEndTime: fixture.clock.time(afterMs: 3_600_000)), context: anna)
     let held = try await component.service.make("held", in: box.id, anna)
     try await drain(component)
     #expect(pusher.alerts.isEmpty)

@@ -17,20 +17,27 @@ import Testing
     let component = try await Fixture(limits).open()
     let one = try await component.service.makeBucket("one", anna)
     let two = try await component.service.makeBucket("two", anna)
+    var seen = ""
     for index in 0..<20 {
-      _ = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna)
+      seen = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna).id
     }
     let start = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
-    var request = MarkAllNotificationsReadRequest(bucketId: one.id)
+    let unseen = try await component.service.make("unseen", in: two.id, anna)
+    var request = MarkAllNotificationsReadRequest(bucketId: one.id, throughNotificationId: seen)
     let first = try await component.service.markAllNotificationsRead(request, context: anna)
-    #expect(first.changedCount == 10 && first.unreadCounts?.total == 10 && first.unreadCounts?.byBucket == [two.id: 10])
+    #expect(first.changedCount == 10 && first.unreadCounts?.total == 11 && first.unreadCounts?.byBucket == [two.id: 11])
     request.bucketId = ""
     let rest = try await component.service.markAllNotificationsRead(request, context: anna)
-    #expect(rest.changedCount == 10 && rest.unreadCounts?.total == 0)
+    #expect(rest.changedCount == 10 && rest.unreadCounts?.total == 1)
     #expect(try await component.service.markAllNotificationsRead(request, context: anna).changedCount == 0)
+    let later = try await component.service.getNotification(.init(notificationId: unseen.id), context: anna)
+      .notification
+    #expect(later?.readTime == nil)
     let changes = try component.service.repository.changes(after: start, user: "anna", rowsMax: 100)
-    #expect(changes.map(\.kind) == Array(repeating: .markedRead, count: 4))
+      .filter { $0.kind == .markedRead }
     #expect(changes.map(\.bucketID) == [one.id, one.id, "", ""])
+    let missing = await failure { try await component.service.markAllNotificationsRead(.init(), context: anna) }
+    #expect(missing?.fieldViolations.map(\.field) == ["throughNotificationId"])
     request.bucketId = "b_unknown"
     #expect(
       await failure { try await component.service.markAllNotificationsRead(request, context: anna) }?.code == .notFound)

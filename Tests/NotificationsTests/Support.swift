@@ -129,3 +129,8 @@ extension AcceptInvitationRequest {
     AcceptInvitationRequest(invitationId: id)
   }
 }
+
+extension TestClock {
+  /// A time after now.
+  func time(afterMs: Int64) -> ProtoTimestamp { ProtoTimestamp(millisecondsSince1970: nowMs + afterMs) }
+}

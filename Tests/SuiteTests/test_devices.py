@@ -91,7 +91,7 @@ def test_unread_activity_follows_the_notifications(suite):
     assert state["notifications"][0]["bucketName"] == "Casa" and state["notifications"][0]["id"] == made[4]["id"]
     phone.call("MarkNotificationsRead", {"notificationIds": [made[4]["id"], made[2]["id"]]})
     phone.displays(3, ["Numero 3", "Numero 1", "Numero 0"])
-    phone.call("MarkAllNotificationsRead", {})
+    phone.call("MarkAllNotificationsRead", {"throughNotificationId": made[4]["id"]})
     phone.displays(0, [])
     assert suite.screen(phone.activity)["discards"] == {}
 

@@ -22,16 +22,15 @@ APP = "dev.campanile.example"
 # Fields that end in `id` but name no object of a user, or name one that the caller chooses and then owns.
 FREE = {
     "request_id", "user_id", "team_id", "apns_id", "apns_ids", "alert_id", "collapse_id", "thread_id", "channel_id", "mutation_id",
-    "entity_id", "installation_id", "owner_id", "push_id", "action_id", "room_id",
+    "entity_id", "installation_id", "owner_id", "push_id", "action_id", "room_id", "through_notification_id",
 }
 IMAGE = {"mediaType": "MEDIA_TYPE_IMAGE", "contentType": "image/png"}
 SHOWN = {"app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "T", "attributes": {}}
 # Fields other than ids that a request needs to reach the lookup of the objects.
 MORE = {
     "NotificationsService/UpdateBucket": {"bucket": {"name": "mine"}},
-    "NotificationsService/SnoozeBucket": {"minutes": 5},
-    "NotificationsService/SnoozeNotification": {"minutes": 5},
-    "NotificationsService/PostponeNotification": {"minutes": 5},
+    "NotificationsService/PostponeNotification": {"releaseTime": "2020-01-01T00:00:00Z"},
+    "NotificationsService/MarkAllNotificationsRead": {"throughNotificationId": "~"},
     "NotificationsService/CreateNotification": {"notification": {"title": "mine", "attachments": [IMAGE]}},
     "NotificationsService/BatchCreateNotifications": {
         "requests": [{"notification": {"title": "mine", "attachments": [IMAGE]}}]},

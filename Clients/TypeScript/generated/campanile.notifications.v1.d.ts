@@ -378,8 +378,8 @@ export interface UndeleteBucketResponse {
 
 export interface SnoozeBucketRequest {
   bucketId?: string | undefined;
-  /** 0 to 525600; 0 ends the snooze at once. */
-  minutes?: number | undefined;
+  /** The end of the snooze, at most a year ahead. Absent or past ends the snooze at once. */
+  snoozeEndTime?: Timestamp | undefined;
 }
 
 export interface SnoozeBucketResponse {
@@ -1142,6 +1142,8 @@ export interface ListDeletedNotificationsResponse {
 export interface MarkAllNotificationsReadRequest {
   /** Only this bucket; empty for all. */
   bucketId?: string | undefined;
+  /** The newest notification that the user has seen. Ids are compared by their characters; those after it stay unread. */
+  throughNotificationId?: string | undefined;
 }
 
 export interface MarkAllNotificationsReadResponse {
@@ -1152,8 +1154,8 @@ export interface MarkAllNotificationsReadResponse {
 
 export interface SnoozeNotificationRequest {
   notificationId?: string | undefined;
-  /** 0 to 525600; 0 ends a snooze at once. */
-  minutes?: number | undefined;
+  /** The end of the snooze, at most a year ahead. Absent or past ends a snooze at once. */
+  releaseTime?: Timestamp | undefined;
 }
 
 export interface SnoozeNotificationResponse {
@@ -1162,8 +1164,8 @@ export interface SnoozeNotificationResponse {
 
 export interface PostponeNotificationRequest {
   notificationId?: string | undefined;
-  /** 1 to 525600. */
-  minutes?: number | undefined;
+  /** The time at which the notification is unread again, at most a year ahead. A time in the past changes nothing. */
+  releaseTime?: Timestamp | undefined;
 }
 
 export interface PostponeNotificationResponse {
@@ -1219,7 +1221,7 @@ export declare const NotificationsService: {
   readonly deleteBucket: UnaryMethod<DeleteBucketRequest, DeleteBucketResponse>;
   /** UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164). */
   readonly undeleteBucket: UnaryMethod<UndeleteBucketRequest, UndeleteBucketResponse>;
-  /** SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order. */
+  /** SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order. */
   readonly snoozeBucket: UnaryMethod<SnoozeBucketRequest, SnoozeBucketResponse>;
   /**
    * CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
@@ -1246,7 +1248,7 @@ export declare const NotificationsService: {
   readonly undeleteNotifications: UnaryMethod<UndeleteNotificationsRequest, UndeleteNotificationsResponse>;
   /** ListDeletedNotifications pages through the notifications that can be restored, last deleted first. */
   readonly listDeletedNotifications: UnaryMethod<ListDeletedNotificationsRequest, ListDeletedNotificationsResponse>;
-  /** MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins. */
+  /** MarkAllNotificationsRead marks all notifications of the bucket or the user as read, up to one of them. */
   readonly markAllNotificationsRead: UnaryMethod<MarkAllNotificationsReadRequest, MarkAllNotificationsReadResponse>;
   /** SnoozeNotification leaves a notification in the lists and hands it over to the devices again later. */
   readonly snoozeNotification: UnaryMethod<SnoozeNotificationRequest, SnoozeNotificationResponse>;

@@ -19,7 +19,7 @@ public protocol NotificationsServiceProtocol: RPCService {
   func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse
   /// UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164).
   func undeleteBucket(_ request: UndeleteBucketRequest, context: CallContext) async throws -> UndeleteBucketResponse
-  /// SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order.
+  /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
   func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse
   /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
   /// (AIP-155).
@@ -42,7 +42,7 @@ public protocol NotificationsServiceProtocol: RPCService {
   func undeleteNotifications(_ request: UndeleteNotificationsRequest, context: CallContext) async throws -> UndeleteNotificationsResponse
   /// ListDeletedNotifications pages through the notifications that can be restored, last deleted first.
   func listDeletedNotifications(_ request: ListDeletedNotificationsRequest, context: CallContext) async throws -> ListDeletedNotificationsResponse
-  /// MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins.
+  /// MarkAllNotificationsRead marks all notifications of the bucket or the user as read, up to one of them.
   func markAllNotificationsRead(_ request: MarkAllNotificationsReadRequest, context: CallContext) async throws -> MarkAllNotificationsReadResponse
   /// SnoozeNotification leaves a notification in the lists and hands it over to the devices again later.
   func snoozeNotification(_ request: SnoozeNotificationRequest, context: CallContext) async throws -> SnoozeNotificationResponse

@@ -666,18 +666,18 @@ public struct UndeleteBucketResponse: ProtoMessage {
   }
 }
 
-public struct SnoozeBucketRequest: ValidatedMessage {
+public struct SnoozeBucketRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SnoozeBucketRequest" }
 
   public var bucketId: String = ""
-  /// 0 to 525600; 0 ends the snooze at once.
-  public var minutes: Int32 = 0
+  /// The end of the snooze, at most a year ahead. Absent or past ends the snooze at once.
+  public var snoozeEndTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(bucketId: String = "", minutes: Int32 = 0) {
+  public init(bucketId: String = "", snoozeEndTime: ProtoTimestamp? = nil) {
     self.bucketId = bucketId
-    self.minutes = minutes
+    self.snoozeEndTime = snoozeEndTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -692,7 +692,7 @@ public struct SnoozeBucketRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.minutes = try reader.int32()
+        self.snoozeEndTime = try ProtoTimestamp(from: &reader)
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -701,12 +701,14 @@ public struct SnoozeBucketRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 7:
-      if name.matches("minutes") { return 1 }
     case 8:
       if name.matches("bucketId") { return 0 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+    case 13:
+      if name.matches("snoozeEndTime") { return 1 }
+    case 15:
+      if name.matches("snooze_end_time") { return 1 }
     default: break
     }
     return -1
@@ -718,15 +720,11 @@ public struct SnoozeBucketRequest: ValidatedMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
-    if self.minutes != 0 {
-      writer.name(",\"minutes\":")
-      writer.int32(self.minutes)
+    if let value = self.snoozeEndTime {
+      writer.name(",\"snoozeEndTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
-  }
-
-  public func validate(into violations: inout Violations) {
-    violations.range(self.minutes, "minutes", from: 0, to: 525600)
   }
 }
 

@@ -1451,16 +1451,19 @@ public struct ListDeletedNotificationsResponse: ProtoMessage {
   }
 }
 
-public struct MarkAllNotificationsReadRequest: ProtoMessage {
+public struct MarkAllNotificationsReadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkAllNotificationsReadRequest" }
 
   /// Only this bucket; empty for all.
   public var bucketId: String = ""
+  /// The newest notification that the user has seen. Ids are compared by their characters; those after it stay unread.
+  public var throughNotificationId: String = ""
 
   public init() {}
 
-  public init(bucketId: String = "") {
+  public init(bucketId: String = "", throughNotificationId: String = "") {
     self.bucketId = bucketId
+    self.throughNotificationId = throughNotificationId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1472,6 +1475,10 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.throughNotificationId = try reader.string()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -1484,6 +1491,10 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage {
       if name.matches("bucketId") { return 0 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+    case 21:
+      if name.matches("throughNotificationId") { return 1 }
+    case 23:
+      if name.matches("through_notification_id") { return 1 }
     default: break
     }
     return -1
@@ -1495,7 +1506,15 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
+    if !self.throughNotificationId.isEmpty {
+      writer.name(",\"throughNotificationId\":")
+      writer.string(self.throughNotificationId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.throughNotificationId, "throughNotificationId", min: 1, max: 64)
   }
 }
 
@@ -1559,18 +1578,18 @@ public struct MarkAllNotificationsReadResponse: ProtoMessage {
   }
 }
 
-public struct SnoozeNotificationRequest: ValidatedMessage {
+public struct SnoozeNotificationRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SnoozeNotificationRequest" }
 
   public var notificationId: String = ""
-  /// 0 to 525600; 0 ends a snooze at once.
-  public var minutes: Int32 = 0
+  /// The end of the snooze, at most a year ahead. Absent or past ends a snooze at once.
+  public var releaseTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(notificationId: String = "", minutes: Int32 = 0) {
+  public init(notificationId: String = "", releaseTime: ProtoTimestamp? = nil) {
     self.notificationId = notificationId
-    self.minutes = minutes
+    self.releaseTime = releaseTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1585,7 +1604,7 @@ public struct SnoozeNotificationRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.minutes = try reader.int32()
+        self.releaseTime = try ProtoTimestamp(from: &reader)
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -1594,8 +1613,10 @@ public struct SnoozeNotificationRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 7:
-      if name.matches("minutes") { return 1 }
+    case 11:
+      if name.matches("releaseTime") { return 1 }
+    case 12:
+      if name.matches("release_time") { return 1 }
     case 14:
       if name.matches("notificationId") { return 0 }
     case 15:
@@ -1611,15 +1632,11 @@ public struct SnoozeNotificationRequest: ValidatedMessage {
       writer.name(",\"notificationId\":")
       writer.string(self.notificationId)
     }
-    if self.minutes != 0 {
-      writer.name(",\"minutes\":")
-      writer.int32(self.minutes)
+    if let value = self.releaseTime {
+      writer.name(",\"releaseTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
-  }
-
-  public func validate(into violations: inout Violations) {
-    violations.range(self.minutes, "minutes", from: 0, to: 525600)
   }
 }
 
@@ -1672,14 +1689,14 @@ public struct PostponeNotificationRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.PostponeNotificationRequest" }
 
   public var notificationId: String = ""
-  /// 1 to 525600.
-  public var minutes: Int32 = 0
+  /// The time at which the notification is unread again, at most a year ahead. A time in the past changes nothing.
+  public var releaseTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(notificationId: String = "", minutes: Int32 = 0) {
+  public init(notificationId: String = "", releaseTime: ProtoTimestamp? = nil) {
     self.notificationId = notificationId
-    self.minutes = minutes
+    self.releaseTime = releaseTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1694,7 +1711,7 @@ public struct PostponeNotificationRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.minutes = try reader.int32()
+        self.releaseTime = try ProtoTimestamp(from: &reader)
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -1703,8 +1720,10 @@ public struct PostponeNotificationRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 7:
-      if name.matches("minutes") { return 1 }
+    case 11:
+      if name.matches("releaseTime") { return 1 }
+    case 12:
+      if name.matches("release_time") { return 1 }
     case 14:
       if name.matches("notificationId") { return 0 }
     case 15:
@@ -1720,15 +1739,15 @@ public struct PostponeNotificationRequest: ValidatedMessage {
       writer.name(",\"notificationId\":")
       writer.string(self.notificationId)
     }
-    if self.minutes != 0 {
-      writer.name(",\"minutes\":")
-      writer.int32(self.minutes)
+    if let value = self.releaseTime {
+      writer.name(",\"releaseTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
-    violations.range(self.minutes, "minutes", from: 1, to: 525600)
+    if self.releaseTime == nil { violations.absent("releaseTime") }
   }
 }
 

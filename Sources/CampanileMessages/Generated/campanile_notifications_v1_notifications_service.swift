@@ -62,7 +62,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:undelete", body: "*"),
     ], scope: "notifications:write")
-  /// SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order.
+  /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
   public static let snoozeBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/SnoozeBucket",
     kind: .unary, idempotency: .idempotent,
@@ -162,7 +162,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:deleted", body: ""),
     ], scope: "notifications:read")
-  /// MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins.
+  /// MarkAllNotificationsRead marks all notifications of the bucket or the user as read, up to one of them.
   public static let markAllNotificationsRead = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkAllNotificationsRead",
     kind: .unary, idempotency: .idempotent,
@@ -196,7 +196,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ListScheduledNotificationsRequest",
     responseType: "campanile.notifications.v1.ListScheduledNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications:scheduled", body: ""),
+      HTTPRule(verb: "GET", template: "/v1/scheduledNotifications", body: ""),
     ], scope: "notifications:read")
   /// CancelScheduledNotification cancels a scheduled notification of the caller.
   public static let cancelScheduledNotification = MethodDescriptor(
@@ -205,7 +205,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.CancelScheduledNotificationRequest",
     responseType: "campanile.notifications.v1.CancelScheduledNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/notifications:scheduled/{notification_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/v1/scheduledNotifications/{notification_id}", body: ""),
     ], scope: "notifications:write")
   /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
   public static let searchNotifications = MethodDescriptor(
@@ -348,7 +348,7 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.undeleteBucket, request, options: options)
   }
 
-  /// SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order.
+  /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
   public func snoozeBucket(_ request: SnoozeBucketRequest, options: CallOptions = .init()) async throws -> SnoozeBucketResponse {
     try await caller.unary(NotificationsServiceMethods.snoozeBucket, request, options: options)
   }
@@ -404,7 +404,7 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.listDeletedNotifications, request, options: options)
   }
 
-  /// MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins.
+  /// MarkAllNotificationsRead marks all notifications of the bucket or the user as read, up to one of them.
   public func markAllNotificationsRead(_ request: MarkAllNotificationsReadRequest, options: CallOptions = .init()) async throws -> MarkAllNotificationsReadResponse {
     try await caller.unary(NotificationsServiceMethods.markAllNotificationsRead, request, options: options)
   }

@@ -54,26 +54,27 @@ struct ZentikSession: Sendable {
     return try fields.required("ids", try fields.strings("ids", max: Self.idsMax))
   }
 
-  private func minutes(_ fields: JSONFields) throws(RPCError) -> Int32 {
+  /// Returns the time after the body's `minutes`.
+  private func time(_ fields: JSONFields, minutesMin: Int64) throws(RPCError) -> ProtoTimestamp {
     let minutes = try fields.required("minutes", try fields.integer("minutes"))
-    guard (0...ZentikMessage.minutesMax).contains(minutes) else {
-      throw RPCError.invalidField("minutes", "it must be 0 to \(ZentikMessage.minutesMax)")
+    guard (minutesMin...ZentikMessage.minutesMax).contains(minutes) else {
+      throw RPCError.invalidField("minutes", "it must be \(minutesMin) to \(ZentikMessage.minutesMax)")
     }
-    return Int32(minutes)
+    return ProtoTimestamp(millisecondsSince1970: nowMs() + minutes * 60_000)
   }
 
   private func postpone(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     let request = PostponeNotificationRequest(
       notificationId: try fields.required("notificationId", try fields.string("notificationId")),
-      minutes: try minutes(fields))
+      releaseTime: try time(fields, minutesMin: 1))
     let _: PostponeNotificationResponse = try await call(
       NotificationsServiceMethods.postponeNotification, request, calls)
     return Self.done(1)
   }
 
   private func snooze(_ bucket: String, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    let request = SnoozeBucketRequest(bucketId: bucket, minutes: try minutes(JSONFields(body)))
+    let request = SnoozeBucketRequest(bucketId: bucket, snoozeEndTime: try time(JSONFields(body), minutesMin: 0))
     let _: SnoozeBucketResponse = try await call(NotificationsServiceMethods.snoozeBucket, request, calls)
     return Self.done(1)
   }

@@ -67,15 +67,15 @@ struct ActionRunner: Sendable {
     run.state = .succeeded
     run.attemptCount = 1
     run.finishTime = run.createTime
-    let minutes = Int64(action.value) ?? 0
+    let release = ProtoTimestamp(millisecondsSince1970: nowMs + (Int64(action.value) ?? 0) * 60_000)
     switch action.type {
     case .markAsRead: _ = try repository.mark([notification.id], isRead: true, user: user, transaction)
     case .delete: _ = try repository.delete([notification.id], user: user, transaction)
     case .snooze:
       _ = try repository.snoozeBucket(
-        notification.bucketId, minutes: minutes, field: "notificationId", user: user, transaction)
+        notification.bucketId, until: release, field: "notificationId", user: user, transaction)
     case .postpone:
-      _ = try repository.setAside(notification.id, minutes: minutes, state: .postponed, user: user, transaction)
+      _ = try repository.setAside(notification.id, until: release, state: .postponed, user: user, transaction)
     case .navigate: run.url = action.value
     case .openNotification: run.openNotificationId = action.value.isEmpty ? notification.id : action.value
     case .webhook, .backgroundCall:

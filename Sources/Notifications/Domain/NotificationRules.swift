@@ -20,12 +20,18 @@ enum NotificationRules {
     let before = violations.count
     RequestChecks.future(notification.deliverTime, "\(path).deliverTime", nowMs: nowMs, &violations)
     guard violations.count == before, let deliverMs = notification.deliverTime?.millisecondsSince1970 else { return }
-    if deliverMs - nowMs > scheduleAheadMaxMs {
-      violations.add("\(path).deliverTime", "must be at most a year ahead", .outOfRange)
-    }
+    atMostAYearAhead(notification.deliverTime, "\(path).deliverTime", nowMs: nowMs, &violations)
     if let expireMs = notification.expireTime?.millisecondsSince1970, expireMs > nowMs, expireMs <= deliverMs {
       violations.add("\(path).expireTime", "must be after deliverTime", .timeRangeEmpty)
     }
+  }
+
+  /// Checks a time that the service must remember until then.
+  static func atMostAYearAhead(
+    _ time: ProtoTimestamp?, _ path: String, nowMs: Int64, _ violations: inout Violations
+  ) {
+    guard let time, time.millisecondsSince1970 - nowMs > scheduleAheadMaxMs else { return }
+    violations.add(path, "must be at most a year ahead", .outOfRange)
   }
 
   /// Checks one field. `path` prefixes its name (`notification`, `requests[3].notification`).

@@ -116,19 +116,19 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Holds new publications for some minutes. 0 minutes end the snooze and release what it held.
-  func snoozeBucket(_ id: String, minutes: Int64, field: String, user: String) async throws -> Bucket {
+  /// Holds new publications until a time. Nil or a past time ends the snooze and releases what it held.
+  func snoozeBucket(_ id: String, until end: ProtoTimestamp?, field: String, user: String) async throws -> Bucket {
     try await write { transaction in
-      try snoozeBucket(id, minutes: minutes, field: field, user: user, transaction)
+      try snoozeBucket(id, until: end, field: field, user: user, transaction)
     }
   }
 
   func snoozeBucket(
-    _ id: String, minutes: Int64, field: String, user: String, _ transaction: WriteTransaction
+    _ id: String, until end: ProtoTimestamp?, field: String, user: String, _ transaction: WriteTransaction
   ) throws -> Bucket {
     var bucket = try findBucket(id, user: user, field: field, transaction)
     let nowMs = clockMs()
-    let end = minutes == 0 ? nil : ProtoTimestamp(millisecondsSince1970: nowMs + minutes * 60_000)
+    let end = end?.storedFuture(nowMs: nowMs)
     guard bucket.snoozeEndTime != end else { return bucket }
     bucket.snoozeEndTime = end
     bucket = try rewrite(bucket, nowMs: nowMs, user: user, transaction)

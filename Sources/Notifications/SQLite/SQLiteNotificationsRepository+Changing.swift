@@ -196,9 +196,10 @@ extension SQLiteNotificationsRepository {
 
   /// Marks one range of ids per commit, in ascending order, so that other writers do not wait long. Each range is
   /// logged as one event. Notifications published in the meantime have later ids and stay unread.
-  func markAllRead(bucketID: String?, user: String) async throws -> (changed: Int, counts: UnreadCounts) {
+  func markAllRead(bucketID: String?, through last: String, user: String) async throws -> (
+    changed: Int, counts: UnreadCounts
+  ) {
     if let bucketID { try requireBucket(bucketID, user: user) }
-    let last = ids.next(prefix: SortableID.notificationPrefix).id
     var after = ""
     var changed = 0
     // Bounded by the maximum number of rows.
@@ -256,40 +257,47 @@ extension SQLiteNotificationsRepository {
     return (count, count < rowsMax ? nil : end)
   }
 
-  /// Snoozes (the notification stays unread) or postpones (it counts as read until then). Zero minutes end a snooze at
-  /// once.
+  /// Snoozes (the notification stays unread) or postpones (it counts as read until then). A repeated request changes
+  /// nothing.
   func setAside(
-    _ id: String, minutes: Int64, state: DeliveryState, user: String
+    _ id: String, until release: ProtoTimestamp?, state: DeliveryState, user: String
   ) async throws -> Notification {
     try await write { transaction in
-      try setAside(id, minutes: minutes, state: state, user: user, transaction)
+      try setAside(id, until: release, state: state, user: user, transaction)
     }
   }
 
   func setAside(
-    _ id: String, minutes: Int64, state: DeliveryState, user: String, _ transaction: WriteTransaction
+    _ id: String, until release: ProtoTimestamp?, state: DeliveryState, user: String, _ transaction: WriteTransaction
   ) throws -> Notification {
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
     let found = try find(id, user: user, field: "notificationId", transaction)
     var notification = found.message
     let nowMs = context.nowMs
-    if minutes == 0 {
-      guard notification.deliveryState == .snoozed else { return notification }
-      notification.deliveryState = .sent
-      notification.releaseTime = nil
-    } else {
-      let releaseMs = nowMs + minutes * 60_000
+    if let release = release?.storedFuture(nowMs: nowMs) {
+      guard notification.deliveryState != state || notification.releaseTime != release else { return notification }
       notification.deliveryState = state
-      notification.releaseTime = ProtoTimestamp(millisecondsSince1970: releaseMs)
+      notification.releaseTime = release
       if state == .postponed, notification.readTime == nil {
         notification.readTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       }
       try record(
-        state == .postponed ? .postponed : .snoozed, of: id, user: user, atMs: nowMs, releaseAtMs: releaseMs,
-        transaction)
+        state == .postponed ? .postponed : .snoozed, of: id, user: user, atMs: nowMs,
+        releaseAtMs: release.millisecondsSince1970, transaction)
+    } else {
+      guard state == .snoozed, notification.deliveryState == .snoozed else { return notification }
+      notification.deliveryState = .sent
+      notification.releaseTime = nil
     }
     let changed = try rewrite(found, as: notification, user: user, in: &context, transaction)
     try context.finish(transaction)
     return changed
+  }
+}
+
+extension ProtoTimestamp {
+  /// Returns the time in the stored resolution of milliseconds; nil if it is not after now.
+  func storedFuture(nowMs: Int64) -> ProtoTimestamp? {
+    millisecondsSince1970 > nowMs ? ProtoTimestamp(millisecondsSince1970: millisecondsSince1970) : nil
   }
 }
