@@ -48,7 +48,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     _ request: BatchUpdateActivitiesRequest, context: CallContext
   ) async throws -> BatchUpdateActivitiesResponse {
     let user = try context.requireUser()
-    try Violations.check { RequestChecks.count(request.requests.count, "requests", limits, &$0) }
+    try request.checkConstraints()
     let nowMs = repository.clockMs()
     let traceParent = context.traceParent
     let entries = request.requests.enumerated().map { index, entry in

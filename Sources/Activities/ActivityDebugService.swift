@@ -6,7 +6,8 @@ import CampanileService
 
 /// Implements `campanile.activities.v1.ActivityDebugService`: debug controls for any user. Requires the scope `admin`.
 public struct ActivityDebugService: ActivityDebugServiceProtocol {
-  static let testRoomID = String(repeating: "0", count: DriverRules.roomIDCharacters)
+  /// A room id of 48 digits that no client chooses.
+  static let testRoomID = String(repeating: "0", count: 48)
 
   let repository: any ActivitiesRepository
   let policy: ActivitiesPolicy
@@ -14,12 +15,12 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
   public func getActivityStatus(
     _ request: GetActivityStatusRequest, context: CallContext
   ) async throws -> GetActivityStatusResponse {
-    try Self.check(context, user: request.userId, app: request.app)
+    try Self.check(context, request, app: request.app)
     return try repository.status(app: request.app, user: request.userId)
   }
 
   public func testStart(_ request: TestStartRequest, context: CallContext) async throws -> TestStartResponse {
-    try Self.check(context, user: request.userId, app: request.app)
+    try Self.check(context, request, app: request.app)
     var join = JoinRoomRequest(
       app: request.app, environment: request.environment, roomId: Self.testRoomID, origin: request.origin,
       attributesType: "ConnectionActivityAttributes")
@@ -32,26 +33,27 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
   public func testToConnected(
     _ request: TestToConnectedRequest, context: CallContext
   ) async throws -> TestToConnectedResponse {
-    try Self.check(context, user: request.userId, app: request.app)
+    try Self.check(context, request, app: request.app)
     return TestToConnectedResponse(activity: try await handle(.peerConnected, request.userId, request.app, context))
   }
 
   public func testToWaiting(
     _ request: TestToWaitingRequest, context: CallContext
   ) async throws -> TestToWaitingResponse {
-    try Self.check(context, user: request.userId, app: request.app)
+    try Self.check(context, request, app: request.app)
     return TestToWaitingResponse(activity: try await handle(.peerDisconnected, request.userId, request.app, context))
   }
 
   public func testEnd(_ request: TestEndRequest, context: CallContext) async throws -> TestEndResponse {
-    try Self.check(context, user: request.userId, app: request.app)
+    try Self.check(context, request, app: request.app)
     return TestEndResponse(activity: try await handle(.leave, request.userId, request.app, context))
   }
 
   public func endAllActivities(
     _ request: EndAllActivitiesRequest, context: CallContext
   ) async throws -> EndAllActivitiesResponse {
-    try Self.check(context, user: request.userId, app: nil)
+    try context.requireAdmin()
+    try request.checkConstraints()
     return EndAllActivitiesResponse(endedCount: Int32(clamping: try await repository.endAll(user: request.userId)))
   }
 
@@ -67,11 +69,13 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
     return activity.message
   }
 
-  private static func check(_ context: CallContext, user: String, app: String?) throws(RPCError) {
+  private static func check(
+    _ context: CallContext, _ request: some ValidatedMessage, app: String
+  ) throws(RPCError) {
     try context.requireAdmin()
     var violations = Violations()
-    violations.text(user, "userId", min: 1, max: AlertDraft.textMax)
-    if let app { ActivityRules.app(app, "app", &violations) }
+    request.validate(into: &violations)
+    ActivityRules.app(app, "app", &violations)
     try violations.check()
   }
 }

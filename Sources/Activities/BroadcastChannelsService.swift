@@ -19,15 +19,9 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   ) async throws -> CreateBroadcastChannelResponse {
     try context.requireOperator()
     var violations = Violations()
-    let policy: Int
-    switch request.storagePolicy {
-    case .noneValue: policy = 0
-    case .mostRecent: policy = 1
-    default:
-      policy = 0
-      violations.add("storagePolicy", "must be NONE or MOST_RECENT", .enumUnspecified)
-    }
+    request.validate(into: &violations)
     let route = try route(app: request.app, environment: request.environment, &violations)
+    let policy = request.storagePolicy == .mostRecent ? 1 : 0
     let body = #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#
     let answer = try await call("POST", APNsPath.apps + request.app + APNsPath.channels, route, body: body)
     guard answer.status == 201, let id = answer.channelID, BroadcastRules.isChannelID(id) else {
@@ -51,6 +45,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   ) async throws -> ListBroadcastChannelsResponse {
     try context.requireOperator()
     var violations = Violations()
+    request.validate(into: &violations)
     let route = try route(app: request.app, environment: request.environment, &violations)
     let answer = try await call("GET", APNsPath.apps + request.app + APNsPath.allChannels, route)
     guard answer.status == 200, let ids = BroadcastRules.channels(in: answer.body) else { throw Self.refused(answer) }
@@ -62,9 +57,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   ) async throws -> DeleteBroadcastChannelResponse {
     try context.requireOperator()
     var violations = Violations()
-    if !BroadcastRules.isChannelID(request.channelId) {
-      violations.add("channelId", "must be a channel id in base64", .channelInvalid)
-    }
+    request.validate(into: &violations)
     let route = try route(app: request.app, environment: request.environment, &violations)
     let answer = try await call(
       "DELETE", APNsPath.apps + request.app + APNsPath.channels, route, channelID: request.channelId)
@@ -87,13 +80,11 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   ) async throws -> SendBroadcastResponse {
     try context.requireOperator()
     var violations = Violations()
-    if !BroadcastRules.isChannelID(request.channelId) {
-      violations.add("channelId", "must be a channel id in base64", .channelInvalid)
-    }
+    request.validate(into: &violations)
     let priority = PushPriority(rawValue: Int64(request.priority))
     if priority == nil { violations.add("priority", "must be 5, 10 or 0", .outOfRange) }
     let payload = Array((request.payload?.json ?? "").utf8)
-    BroadcastRules.check(payload, "payload", &violations)
+    if request.payload != nil { BroadcastRules.check(payload, "payload", &violations) }
     _ = try route(app: request.app, environment: request.environment, &violations)
     let nowMs = delivery.delivery.environment.nowMs()
     let order = PushOrder(
@@ -114,7 +105,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   private func route(
     app: String, environment: String, _ violations: inout Violations
   ) throws(RPCError) -> PushRoute {
-    if !Topic.isBundleID(app) { violations.add("app", "must be a bundle id", .idInvalid) }
+    ActivityRules.app(app, "app", reason: .idInvalid, &violations)
     guard let host = delivery.delivery.configuration.endpoints.channels[environment] else {
       violations.add("environment", "is not configured", .init(rawValue: "ENVIRONMENT_UNKNOWN"))
       try violations.check()

@@ -8,8 +8,6 @@ import CampanileStore
 /// Implements `campanile.activities.v1.PushDeliveryService`: delivery results of pushes, and operations on dead
 /// letters.
 public struct PushDeliveryService: PushDeliveryServiceProtocol {
-  static let idMax = 128
-
   let store: Store
   let clockMs: @Sendable () -> Int64
   let notifier: DeliveryNotifier
@@ -17,7 +15,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
-    try Violations.check { $0.text(request.apnsId, "apnsId", min: 1, max: Self.idMax) }
+    try request.checkConstraints()
     let push = try reading { transaction in
       try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
         try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)
@@ -30,8 +28,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
   public func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse {
     try context.requireOperator()
     var violations = Violations()
-    violations.text(request.userId, "userId", max: Self.idMax)
-    violations.text(request.activityId, "activityId", max: Self.idMax)
+    request.validate(into: &violations)
     if !request.userId.isEmpty, !request.activityId.isEmpty {
       violations.add("activityId", "must not be given together with userId", .fieldNotAllowed)
     }
@@ -74,7 +71,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     _ request: ReplayDeadLettersRequest, context: CallContext
   ) async throws -> ReplayDeadLettersResponse {
     try context.requireOperator()
-    try check(request.apnsIds)
+    try request.checkConstraints()
     let (notifier, clockMs) = (notifier, clockMs)
     return try await writing { transaction in
       var response = ReplayDeadLettersResponse()
@@ -93,7 +90,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     _ request: DeleteDeadLettersRequest, context: CallContext
   ) async throws -> DeleteDeadLettersResponse {
     try context.requireOperator()
-    try check(request.apnsIds)
+    try request.checkConstraints()
     return try await writing { transaction in
       var response = DeleteDeadLettersResponse()
       for id in request.apnsIds {
@@ -109,7 +106,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     try context.requireOperator()
     let hourMs = StatisticsDelta.hourMs
     var violations = Violations()
-    violations.text(request.app, "app", min: 1, max: Self.idMax + 64)
+    request.validate(into: &violations)
     let endMs = request.endTime?.millisecondsSince1970 ?? clockMs()
     let startMs = request.startTime?.millisecondsSince1970 ?? endMs - 24 * hourMs
     if startMs >= endMs { violations.add("endTime", "must be after startTime", .timeRangeEmpty) }
@@ -133,15 +130,6 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
   private func writing<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     try await RPCError.convertingStoreErrors { try await store.write(body) }
   }
-
-  private func check(_ ids: [String]) throws(RPCError) {
-    var violations = Violations()
-    RequestChecks.count(ids.count, "apnsIds", limits, &violations)
-    for (index, id) in ids.enumerated() {
-      violations.text(id, "apnsIds[\(index)]", min: 1, max: Self.idMax)
-    }
-    try violations.check()
-  }
 }
 
 /// Error reasons of delivery and signing.
@@ -150,7 +138,6 @@ extension Reason {
   static let signingKeyNotFound = Reason(rawValue: "SIGNING_KEY_NOT_FOUND")
   static let signingKeyInvalid = Reason(rawValue: "SIGNING_KEY_INVALID")
   static let signingKeyRevoked = Reason(rawValue: "SIGNING_KEY_REVOKED")
-  static let channelInvalid = Reason(rawValue: "CHANNEL_INVALID")
   static let payloadInvalid = Reason(rawValue: "BROADCAST_PAYLOAD_INVALID")
   static let payloadTooLong = Reason(rawValue: "BROADCAST_PAYLOAD_TOO_LONG")
 }

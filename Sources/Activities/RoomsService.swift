@@ -22,28 +22,28 @@ public struct RoomsService: RoomsServiceProtocol {
   public func reportPeer(_ request: ReportPeerRequest, context: CallContext) async throws -> ReportPeerResponse {
     let event: RoomMachine.Event = request.connected ? .peerConnected : .peerDisconnected
     return ReportPeerResponse(
-      activity: try await handle(event, app: request.app, roomID: request.roomId, context).first?.message)
+      activity: try await handle(event, request, app: request.app, roomID: request.roomId, context).first?.message)
   }
 
   public func leaveRoom(_ request: LeaveRoomRequest, context: CallContext) async throws -> LeaveRoomResponse {
     LeaveRoomResponse(
-      activity: try await handle(.leave, app: request.app, roomID: request.roomId, context).first?.message)
+      activity: try await handle(.leave, request, app: request.app, roomID: request.roomId, context).first?.message)
   }
 
   public func disconnectRooms(
     _ request: DisconnectRoomsRequest, context: CallContext
   ) async throws -> DisconnectRoomsResponse {
     DisconnectRoomsResponse(
-      endedCount: Int32(clamping: try await handle(.leave, app: request.app, roomID: nil, context).count))
+      endedCount: Int32(clamping: try await handle(.leave, request, app: request.app, roomID: nil, context).count))
   }
 
   private func handle(
-    _ event: RoomMachine.Event, app: String, roomID: String?, _ context: CallContext
+    _ event: RoomMachine.Event, _ request: some ValidatedMessage, app: String, roomID: String?, _ context: CallContext
   ) async throws -> [StoredActivity] {
     let user = try context.requireUser()
     var violations = Violations()
+    request.validate(into: &violations)
     ActivityRules.app(app, "app", &violations)
-    if let roomID { DriverRules.roomID(roomID, &violations) }
     try violations.check()
     return try await RoomDriver(repository: repository, policy: policy).handle(
       event, app: app, roomID: roomID, user: user, traceParent: context.traceParent)
@@ -63,13 +63,10 @@ struct RoomDriver: Sendable {
     let common = StartRules.Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
       attributesType: request.attributesType, attributes: attributes, alert: request.alert,
-      installationID: request.installationId, requestID: request.requestId)
+      installationID: request.installationId)
     var violations = Violations()
+    request.validate(into: &violations)
     StartRules.check(common, policy, &violations)
-    DriverRules.roomID(request.roomId, &violations)
-    if !DriverRules.waitingMinutes.contains(request.waitingMinutesMax) {
-      violations.add("waitingMinutesMax", "must be 0 to 480", .outOfRange)
-    }
     try violations.check()
     let machine = RoomMachine(
       roomID: request.roomId, waitingMinutesMax: request.waitingMinutesMax, atMs: repository.clockMs())

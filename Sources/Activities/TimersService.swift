@@ -16,8 +16,9 @@ public struct TimersService: TimersServiceProtocol {
     let common = StartRules.Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
       attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
-      installationID: request.installationId, requestID: request.requestId)
+      installationID: request.installationId)
     var violations = Violations()
+    request.validate(into: &violations)
     StartRules.check(common, policy, &violations)
     let state = DriverRules.timer(request, nowMs: nowMs, &violations)
     try violations.check()

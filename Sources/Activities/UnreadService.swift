@@ -6,9 +6,6 @@ import CampanileService
 /// Implements `campanile.activities.v1.UnreadService`: activities that show a user's unread notifications, and pushes
 /// of single notifications.
 public struct UnreadService: UnreadServiceProtocol {
-  /// Maximum number of items in a summary; an activity cannot show more.
-  static let itemsMax = 100
-
   let repository: any ActivitiesRepository
   let policy: ActivitiesPolicy
 
@@ -19,12 +16,10 @@ public struct UnreadService: UnreadServiceProtocol {
     let common = StartRules.Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
       attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
-      installationID: request.installationId, requestID: request.requestId, renews: request.renews)
+      installationID: request.installationId, renews: request.renews)
     var violations = Violations()
+    request.validate(into: &violations)
     StartRules.check(common, policy, &violations)
-    if request.itemsMax != 0, !UnreadRenderer.itemsMaxRange.contains(request.itemsMax) {
-      violations.add("itemsMax", "must be 1 to 5, or 0 for \(UnreadRenderer.itemsMaxDefault)", .outOfRange)
-    }
     try violations.check()
     let state = UnreadState(itemsMax: request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax)
     // The repository fills in the newest summary.
@@ -40,17 +35,7 @@ public struct UnreadService: UnreadServiceProtocol {
     _ request: PutUnreadSummaryRequest, context: CallContext
   ) async throws -> PutUnreadSummaryResponse {
     try context.requireOperator()
-    var violations = Violations()
-    violations.text(request.userId, "userId", min: 1, max: AlertDraft.textMax)
-    if let summary = request.summary {
-      if summary.notifications.count > Self.itemsMax {
-        violations.add("summary.notifications", "must have at most \(Self.itemsMax) entries", .tooMany)
-      }
-    } else {
-      violations.add("summary", "must be given", .required)
-    }
-    if request.sequence <= 0 { violations.add("sequence", "must be above 0", .outOfRange) }
-    try violations.check()
+    try request.checkConstraints()
     return try await repository.put(
       request.summary ?? UnreadSummary(), sequence: request.sequence, user: request.userId)
   }

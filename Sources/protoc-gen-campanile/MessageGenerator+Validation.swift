@@ -66,7 +66,12 @@ extension MessageGenerator {
     let name = literal(field.jsonNames[0])
     switch field.shape {
     case .plain:
-      for line in checks(rules, field.property, name) { source.line(line) }
+      var lines = checks(rules, field.property, name)
+      if rules.isRequiredNumber {
+        let absent = "if !(\(field.value.isPresent(field.property))) { violations.absent(\(name)) }"
+        lines = [absent + lines.map { " else { \($0) }" }.joined()]
+      }
+      for line in lines { source.line(line) }
     case .optional, .oneof:
       var body = checks(rules, "value", name)
       if inner { body += ["violations.enter(\(name))", "value.validate(into: &violations)", "violations.leave()"] }
@@ -139,7 +144,13 @@ extension MessageGenerator {
         lines.append("violations.text(\(value), \(name)\(Self.arguments(characters) ?? ""))")
       }
       if let arguments = Self.arguments(bytes) { lines.append("violations.textBytes(\(value), \(name)\(arguments))") }
-      lines += patterns(rules, pattern, values, value, name)
+      let patterns = patterns(rules, pattern, values, value, name)
+      if characters.min == 1, characters.max == nil, bytes.isEmpty, patterns.count == 1 {
+        // An empty text is not also reported for its pattern, nor a text outside its pattern for U+0000.
+        lines = ["if \(value).isEmpty { \(lines[0]) } else { \(patterns[0]) }"]
+      } else {
+        lines += patterns
+      }
     case .bytes(let sizes):
       if let arguments = Self.arguments(sizes) { lines.append("violations.bytes(\(value), \(name)\(arguments))") }
     case .number(let range):

@@ -70,10 +70,14 @@ def test_good_constraints_are_generated(includes, tmp_path):
   Kind kind = 2 [{RULE}.enum = {{defined_only: true, not_in: [0]}}];
   double ratio = 3 [{RULE}.double = {{gte: 0, lte: 1}}];
   map<string, Message> inner = 4 [{RULE}.map.max_pairs = 3];
-  oneof choice {{ option (buf.validate.oneof).required = true; int64 number = 5 [{RULE}.int64.lt = 10]; }}"""
+  oneof choice {{ option (buf.validate.oneof).required = true; int64 number = 5 [{RULE}.int64.lt = 10]; }}
+  string id = 6 [{RULE} = {{required: true, string: {{pattern: "^[a-z]{{1,5}}$"}}}}];
+  int64 version = 7 [{RULE} = {{required: true, int64: {{gte: 0}}}}];"""
     result = generate(includes, tmp_path, field)
     assert result.returncode == 0, result.stderr
     swift = (tmp_path / "bad.swift").read_text()
     for part in ('"must be good", reason: "TEXT_BAD"', "isRequired: true", "from: 0.0, to: 1.0", "to: 9)", "max: 3",
-                 'violations.absent("choice")', 'violations.enter("inner", key:'):
+                 'violations.absent("choice")', 'violations.enter("inner", key:',
+                 'if self.id.isEmpty { violations.text(self.id, "id", min: 1) } else { violations.pattern(self.id, "id",',
+                 'if !(self.version != 0) { violations.absent("version") } else { violations.range(self.version,'):
         assert part in swift, f"{part} is missing in\n{swift}"

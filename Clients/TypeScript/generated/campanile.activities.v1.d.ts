@@ -207,7 +207,7 @@ export interface StartActivityRequest {
   renews?: boolean | undefined;
   /** The broadcast channel for its updates. For operators only. */
   channelId?: string | undefined;
-  /** At most 64 characters. A repeated request within 24 h returns the stored response. */
+  /** A repeated request within 24 h returns the stored response. */
   requestId?: string | undefined;
 }
 
@@ -236,7 +236,6 @@ export interface UpdateActivityResponse {
 }
 
 export interface BatchUpdateActivitiesRequest {
-  /** 1 to 1000. */
   requests?: UpdateActivityRequest[] | undefined;
 }
 
@@ -403,7 +402,7 @@ export interface SendBroadcastResponse {
 
 /**
  * BroadcastChannelsService manages channels over which one push updates the activities of all subscribers (iOS 18).
- * Requires the scope `admin`, or `activities:operate` for a service.
+ * For services of the suite with the scope `activities:operate`, and operators.
  */
 export declare const BroadcastChannelsService: {
   /** CreateBroadcastChannel creates a channel at APNs, which allows at most 10000 for an app in an environment. */
@@ -582,7 +581,6 @@ export interface ListDeadLettersResponse {
 }
 
 export interface ReplayDeadLettersRequest {
-  /** 1 to 1000. */
   apnsIds?: string[] | undefined;
 }
 
@@ -596,7 +594,6 @@ export interface ReplayDeadLettersResponse {
 }
 
 export interface DeleteDeadLettersRequest {
-  /** 1 to 1000. */
   apnsIds?: string[] | undefined;
 }
 
@@ -640,8 +637,8 @@ export interface PushStatistics {
 }
 
 /**
- * PushDeliveryService shows the delivery results of pushes. Requires the scope `admin`, or `activities:operate` for a
- * service.
+ * PushDeliveryService shows the delivery results of pushes. For services of the suite with the scope
+ * `activities:operate`, and operators.
  */
 export declare const PushDeliveryService: {
   /** GetPush returns a push, whether it is waiting or has ended. */
@@ -704,7 +701,7 @@ export interface RegisterPushTokenRequest {
   token?: string | undefined;
   app?: string | undefined;
   environment?: string | undefined;
-  /** 1 to 128 characters of `[A-Za-z0-9._:-]`; empty if the user has the app on one device only. */
+  /** Empty if the user has the app on one device only. */
   installationId?: string | undefined;
   /**
    * Required for an update token, not allowed otherwise. The activity must be the user's; if it has ended, its end is
@@ -770,12 +767,11 @@ export declare const PushTokensService: {
 export interface JoinRoomRequest {
   app?: string | undefined;
   environment?: string | undefined;
-  /** 48 lower-case hexadecimal digits. */
   roomId?: string | undefined;
   /** Empty: the server chooses an id. */
   activityId?: string | undefined;
   origin?: ActivityOrigin | undefined;
-  /** Minutes of waiting after which the activity ends, at most 480; 0 for no limit. */
+  /** Minutes of waiting after which the activity ends; 0 for no limit. */
   waitingMinutesMax?: number | undefined;
   /** As in StartActivityRequest; absent attributes default to `{"roomId":…}`. */
   attributesType?: string | undefined;
@@ -840,7 +836,6 @@ export declare const RoomsService: {
  * one.
  */
 export interface SigningKey {
-  /** Ten upper-case letters and digits, like the key id. */
   teamId?: string | undefined;
   keyId?: string | undefined;
   /** The environments that it signs for; empty for all. */
@@ -919,7 +914,7 @@ export interface StartTimerRequest {
   origin?: ActivityOrigin | undefined;
   methodName?: string | undefined;
   sessionType?: string | undefined;
-  /** 1 s to 8 h; 0 only for `freestyle` and `countup`. */
+  /** 0 for no end: only for `freestyle` and `countup`. */
   durationMs?: Int64 | undefined;
   /** At most 8 h ago; absent: now. */
   startedAt?: Timestamp | undefined;
@@ -996,7 +991,7 @@ export interface StartUnreadActivityRequest {
   app?: string | undefined;
   environment?: string | undefined;
   origin?: ActivityOrigin | undefined;
-  /** Number of newest notifications to show, 1 to 5; 0 means 3. */
+  /** Number of newest notifications to show; 0 means 3. */
   itemsMax?: number | undefined;
   /** As in StartActivityRequest. */
   attributesType?: string | undefined;
@@ -1036,7 +1031,7 @@ export interface PutUnreadSummaryResponse {
 
 export interface SendAlertRequest {
   userId?: string | undefined;
-  /** Unique id of this push, such as `<notification id>:<number of the hand-over>`; at most 128 characters. */
+  /** Unique id of this push, such as `<notification id>:<number of the hand-over>`. */
   alertId?: string | undefined;
   /** For the delivery reports and the app: `notificationId` in the payload. */
   notificationId?: string | undefined;
@@ -1048,12 +1043,12 @@ export interface SendAlertRequest {
   badge?: number | undefined;
   category?: string | undefined;
   threadId?: string | undefined;
-  /** `passive`, `active`, `time-sensitive` or `critical`; empty for the system's default. */
+  /** Empty for the system's default. */
   interruptionLevel?: string | undefined;
   mutableContent?: boolean | undefined;
   /** The member `data` next to `aps`, such as the bucket and the attachments. */
   data?: JsonObject | undefined;
-  /** A newer push with the same id replaces it on the device; at most 64 bytes. */
+  /** A newer push with the same id replaces it on the device. */
   collapseId?: string | undefined;
   /** Expiration time of the push; absent: one day from now. */
   expireTime?: Timestamp | undefined;

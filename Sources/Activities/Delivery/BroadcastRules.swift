@@ -20,7 +20,6 @@ enum BroadcastRules {
 
   /// Validates a payload: an `aps` whose event is update or end, and at most 5,120 bytes.
   static func check(_ payload: [UInt8], _ field: String, _ violations: inout Violations) {
-    guard !payload.isEmpty else { return violations.add(field, "must be given", .required) }
     let excess = payload.count - APNsLimits.largePayloadBytesMax
     if excess > 0 {
       violations.add(

@@ -7,8 +7,6 @@ import CampanileService
 
 /// A validated push of one notification to a user's devices.
 struct AlertDraft: Sendable, Hashable {
-  static let interruptionLevels: Set<String> = ["passive", "active", "time-sensitive", "critical"]
-  static let textMax = 128
   /// Default lifetime: one day. APNs stores the push that long for a device that is off.
   static let expirationMsDefault: Int64 = 24 * 3_600_000
 
@@ -28,7 +26,9 @@ struct AlertDraft: Sendable, Hashable {
   /// Validates a request. Throws INVALID_ARGUMENT naming every invalid field, or reason `PAYLOAD_TOO_LARGE`.
   init(_ request: SendAlertRequest, traceParent: String?, nowMs: Int64) throws(RPCError) {
     var violations = Violations()
-    Self.check(request, &violations)
+    request.validate(into: &violations)
+    ActivityRules.app(request.app, "app", &violations)
+    ActivityRules.alert(request.alert, "alert", isOfActivity: false, &violations)
     let expireMs = TimeRules.milliseconds(request.expireTime, "expireTime", &violations)
     if let expireMs, expireMs <= nowMs { violations.add("expireTime", "must be in the future", .timePast) }
     try violations.check()
@@ -47,27 +47,6 @@ struct AlertDraft: Sendable, Hashable {
     // APNs rejects a background push with another priority.
     priority = isBackground || request.lowPriority ? .low : .high
     self.traceParent = traceParent
-  }
-
-  private static func check(_ request: SendAlertRequest, _ violations: inout Violations) {
-    violations.text(request.userId, "userId", min: 1, max: textMax)
-    violations.text(request.alertId, "alertId", min: 1, max: textMax)
-    violations.text(request.notificationId, "notificationId", max: textMax)
-    if !request.app.isEmpty { ActivityRules.app(request.app, "app", &violations) }
-    ActivityRules.alert(request.alert, "alert", isOfActivity: false, &violations)
-    if let subtitle = request.subtitle {
-      violations.text(subtitle, "subtitle", max: ActivityRules.alertTextMax)
-    }
-    if let badge = request.badge, badge < 0 { violations.add("badge", "must not be negative", .outOfRange) }
-    violations.text(request.category, "category", max: textMax)
-    violations.text(request.threadId, "threadId", max: textMax)
-    if !request.interruptionLevel.isEmpty, !interruptionLevels.contains(request.interruptionLevel) {
-      violations.add(
-        "interruptionLevel", "must be passive, active, time-sensitive or critical", .interruptionLevelUnknown)
-    }
-    if request.collapseId.utf8.count > APNsLimits.collapseIDBytesMax {
-      violations.add("collapseId", "must have at most \(APNsLimits.collapseIDBytesMax) bytes", .tooLong)
-    }
   }
 
   /// Encodes `aps`, and next to it `notificationId` and the unchanged `data`.

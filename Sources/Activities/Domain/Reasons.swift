@@ -10,10 +10,6 @@ extension Reason {
   static let environmentMismatch = Reason(rawValue: "ENVIRONMENT_MISMATCH")
   static let appInvalid = Reason(rawValue: "APP_INVALID")
   static let appMismatch = Reason(rawValue: "APP_MISMATCH")
-  static let eventInvalid = Reason(rawValue: "EVENT_INVALID")
-  static let sessionTypeUnknown = Reason(rawValue: "SESSION_TYPE_UNKNOWN")
-  static let roomIDInvalid = Reason(rawValue: "ROOM_ID_INVALID")
-  static let interruptionLevelUnknown = Reason(rawValue: "INTERRUPTION_LEVEL_UNKNOWN")
   // About objects and state.
   static let activityNotFound = Reason(rawValue: "ACTIVITY_NOT_FOUND")
   static let activityExists = Reason(rawValue: "ACTIVITY_EXISTS")

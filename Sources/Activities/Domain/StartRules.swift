@@ -4,7 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Validation of starts: by callers, timers, rooms and unread summaries.
+/// Validation of starts beyond the constraints of the contract: by callers, timers, rooms and unread summaries.
 enum StartRules {
   /// The fields common to all starts.
   struct Common: Sendable {
@@ -16,7 +16,6 @@ enum StartRules {
     var attributes: ProtoStruct?
     var alert: Alert?
     var installationID: String
-    var requestID: String
     var renews = false
   }
 
@@ -30,11 +29,9 @@ enum StartRules {
     let common = Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
       attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
-      installationID: request.installationId, requestID: request.requestId, renews: request.renews)
+      installationID: request.installationId, renews: request.renews)
+    request.validate(into: &violations)
     check(common, policy, &violations)
-    if request.contentState == nil { violations.add("contentState", "must be given", .required) }
-    ActivityRules.relevance(request.relevanceScore, "relevanceScore", &violations)
-    violations.text(request.channelId, "channelId", max: ActivityRules.channelIDMax)
     RequestChecks.future(request.startTime, "startTime", nowMs: nowMs, &violations)
     RequestChecks.future(request.endTime, "endTime", nowMs: nowMs, &violations)
     let staleMs = TimeRules.milliseconds(request.staleTime, "staleTime", &violations)
@@ -61,13 +58,8 @@ enum StartRules {
 
   /// Validates the fields of all starts. A remote start also needs the content of its push.
   static func check(_ common: Common, _ policy: ActivitiesPolicy, _ violations: inout Violations) {
-    RequestChecks.requestID(common.requestID, "requestId", &violations)
-    ActivityRules.identifier(common.id, "activityId", &violations)
     ActivityRules.app(common.app, "app", &violations)
     ActivityRules.environment(common.environment, "environment", policy, &violations)
-    ActivityRules.origin(common.origin, &violations)
-    ActivityRules.identifier(common.installationID, "installationId", &violations)
-    violations.text(common.attributesType, "attributesType", max: ActivityRules.attributesTypeMax)
     ActivityRules.alert(common.alert, "alert", &violations)
     guard common.origin == .remote || common.renews else { return }
     let why = common.origin == .remote ? "a remote start" : "a renewal"

@@ -41,23 +41,16 @@ extension TokenDraft {
   init(_ request: RegisterPushTokenRequest, policy: ActivitiesPolicy) throws(RPCError) {
     var violations = Violations()
     let kind = TokenKind(rawValue: Int64(request.kind.rawValue))
-    if kind == nil {
-      violations.add(
-        "kind", "must be DEVICE, ACTIVITY_UPDATE, PUSH_TO_START or CHANNEL",
-        request.kind == .unspecified ? .enumUnspecified : .enumUnknown)
-    }
+    request.validate(into: &violations)
     token = Self.token(request.token, kind, &violations)
     ActivityRules.app(request.app, "app", &violations)
     ActivityRules.environment(request.environment, "environment", policy, &violations)
-    ActivityRules.identifier(request.installationId, "installationId", &violations)
     if kind == .update {
-      ActivityRules.identifier(request.activityId, "activityId", isRequired: true, &violations)
+      if request.activityId.isEmpty { violations.add("activityId", "is required for an update token", .required) }
     } else if !request.activityId.isEmpty {
       violations.add("activityId", "is for update tokens only", .fieldNotAllowed)
     }
-    if kind == .pushToStart {
-      violations.text(request.attributesType, "attributesType", max: ActivityRules.attributesTypeMax)
-    } else if !request.attributesType.isEmpty {
+    if kind != .pushToStart, !request.attributesType.isEmpty {
       violations.add("attributesType", "is for push-to-start tokens only", .fieldNotAllowed)
     }
     timeMs = TimeRules.milliseconds(request.tokenTime, "tokenTime", &violations)
@@ -70,13 +63,11 @@ extension TokenDraft {
   }
 
   private static func token(_ text: String, _ kind: TokenKind?, _ violations: inout Violations) -> [UInt8] {
-    if text.isEmpty {
-      violations.add("token", "must not be empty", .required)
-      return []
-    }
+    if text.isEmpty { return [] }
     if kind == .channel {
-      let isValid = text.utf8.count <= ActivityRules.channelIDMax && text.utf8.allSatisfy(isBase64)
-      if !isValid { violations.add("token", "must be a channel id: up to 128 characters of base64", .tokenInvalid) }
+      if !BroadcastRules.isChannelID(text) {
+        violations.add("token", "must be a channel id: up to 128 characters of base64", .tokenInvalid)
+      }
       return Array(text.utf8)
     }
     guard let token = DeviceToken(text) else {
@@ -85,10 +76,6 @@ extension TokenDraft {
       return []
     }
     return bytes(token)
-  }
-
-  private static func isBase64(_ byte: UInt8) -> Bool {
-    TextRules.isLetter(byte) || TextRules.isDigit(byte) || [0x2B, 0x2D, 0x2F, 0x3D, 0x5F].contains(byte)
   }
 
   static func bytes(_ token: DeviceToken) -> [UInt8] {

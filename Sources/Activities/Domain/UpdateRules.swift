@@ -5,22 +5,20 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Validation of updates and ends.
+/// Validation of updates and ends beyond the constraints of the contract.
 enum UpdateRules {
   /// Validates an update. Throws INVALID_ARGUMENT naming every invalid field.
   static func change(
     _ request: UpdateActivityRequest, nowMs: Int64, traceParent: String?
   ) throws(RPCError) -> ActivityChange {
     var violations = Violations()
-    if request.activityId.isEmpty { violations.add("activityId", "must not be empty", .required) }
+    request.validate(into: &violations)
     let isEnd = request.event == LiveActivityEvent.end.rawValue
-    ActivityRules.event(request.event, "event", &violations)
-    if request.contentState == nil, !isEnd, violations.isEmpty, request.alert == nil, request.relevanceScore == nil {
+    let isUpdate = request.event.isEmpty || request.event == LiveActivityEvent.update.rawValue
+    if isUpdate, request.contentState == nil, request.alert == nil, request.relevanceScore == nil {
       violations.add("contentState", "must be given", .required)
     }
     ActivityRules.alert(request.alert, "alert", &violations)
-    ActivityRules.relevance(request.relevanceScore, "relevanceScore", &violations)
-    ActivityRules.urgency(request.urgency, "urgency", &violations)
     let staleMs = TimeRules.milliseconds(request.staleTime, "staleTime", &violations)
     try violations.check()
     var change = ActivityChange(
@@ -46,7 +44,7 @@ enum UpdateRules {
   /// Validates an end. Throws INVALID_ARGUMENT naming every invalid field.
   static func end(_ request: EndActivityRequest, nowMs: Int64, traceParent: String?) throws(RPCError) -> PlannedEnd {
     var violations = Violations()
-    if request.activityId.isEmpty { violations.add("activityId", "must not be empty", .required) }
+    request.validate(into: &violations)
     ActivityRules.alert(request.alert, "alert", &violations)
     RequestChecks.future(request.endTime, "endTime", nowMs: nowMs, &violations)
     let endAtMs = violations.isEmpty ? TimeRules.milliseconds(request.endTime, "endTime", &violations) : nil

@@ -15,9 +15,6 @@ struct TimerMachine: Sendable, Hashable {
   /// Time that a completed timer stays on the Lock Screen.
   static let completedShownMs: Int64 = 5 * 60_000
   static let completedType = "completed"
-  static let sessionTypes: Set<String> = [
-    "single", "multi", "quick", "freestyle", "rest", "countdown", "countup", "interval", completedType,
-  ]
   /// Session types that may run without an end.
   static let openTypes: Set<String> = ["freestyle", "countup"]
 

@@ -5,7 +5,6 @@ import CampanileCodec
 /// summary.
 struct UnreadRenderer: Sendable {
   static let itemsMaxDefault: Int32 = 3
-  static let itemsMaxRange: ClosedRange<Int32> = 1...5
   /// Maximum bytes of the state, which leaves ample room in a payload for an alert and attributes.
   static let sizeBytesMax = 3_584
 

@@ -5,7 +5,7 @@ public import CampanileMessages
 public import CampanileRPC
 
 /// BroadcastChannelsService manages channels over which one push updates the activities of all subscribers (iOS 18).
-/// Requires the scope `admin`, or `activities:operate` for a service.
+/// For services of the suite with the scope `activities:operate`, and operators.
 public protocol BroadcastChannelsServiceProtocol: RPCService {
   /// CreateBroadcastChannel creates a channel at APNs, which allows at most 10000 for an app in an environment.
   func createBroadcastChannel(_ request: CreateBroadcastChannelRequest, context: CallContext) async throws -> CreateBroadcastChannelResponse

@@ -4,8 +4,8 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// PushDeliveryService shows the delivery results of pushes. Requires the scope `admin`, or `activities:operate` for a
-/// service.
+/// PushDeliveryService shows the delivery results of pushes. For services of the suite with the scope
+/// `activities:operate`, and operators.
 public protocol PushDeliveryServiceProtocol: RPCService {
   /// GetPush returns a push, whether it is waiting or has ended.
   func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse

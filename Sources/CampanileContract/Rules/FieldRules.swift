@@ -48,6 +48,14 @@ package struct FieldRules: Sendable {
 
   package var isEmpty: Bool { !isRequired && kind == nil && elements.isEmpty && keys.isEmpty }
 
+  /// Whether a number or a bool must not have its default value. The other types have a lower bound instead.
+  var isRequiredNumber: Bool {
+    switch kind {
+    case nil, .number: isRequired
+    default: false
+    }
+  }
+
   private static let fieldExtension: UInt64 = 1_159
   private static let violationExtension: UInt64 = 50_741
   /// The number of `example` in `buf.validate.StringRules`.

@@ -580,7 +580,7 @@ public struct Activity: ProtoMessage {
 }
 
 /// Alert is shown by a device with a sound. Each text is given either directly or by a localization key.
-public struct Alert: ProtoMessage {
+public struct Alert: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.Alert" }
 
   public var title: String = ""
@@ -720,6 +720,26 @@ public struct Alert: ProtoMessage {
       writer.string(self.sound)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.title, "title", max: 1000)
+    violations.text(self.body, "body", max: 1000)
+    violations.text(self.titleLocKey, "titleLocKey", max: 1000)
+    violations.entries(self.titleLocArgs.count, "titleLocArgs", max: 20)
+    for (index, value) in self.titleLocArgs.enumerated() {
+      violations.enter("titleLocArgs", index: index)
+      violations.text(value, "", max: 1000)
+      violations.leave()
+    }
+    violations.text(self.locKey, "locKey", max: 1000)
+    violations.entries(self.locArgs.count, "locArgs", max: 20)
+    for (index, value) in self.locArgs.enumerated() {
+      violations.enter("locArgs", index: index)
+      violations.text(value, "", max: 1000)
+      violations.leave()
+    }
+    violations.text(self.sound, "sound", max: 1000)
   }
 }
 

@@ -57,7 +57,7 @@ public enum PushUrgency: ProtoEnum {
   }
 }
 
-public struct StartActivityRequest: ProtoMessage {
+public struct StartActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.StartActivityRequest" }
 
   /// Empty: the server chooses an id. An id that exists returns ALREADY_EXISTS, reason ACTIVITY_EXISTS.
@@ -85,7 +85,7 @@ public struct StartActivityRequest: ProtoMessage {
   public var renews: Bool = false
   /// The broadcast channel for its updates. For operators only.
   public var channelId: String = ""
-  /// At most 64 characters. A repeated request within 24 h returns the stored response.
+  /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
 
   public init() {}
@@ -297,6 +297,30 @@ public struct StartActivityRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    violations.enumeration(self.origin, "origin", isRequired: true)
+    if self.contentState == nil { violations.absent("contentState") }
+    violations.text(self.attributesType, "attributesType", max: 256)
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if let value = self.relevanceScore {
+      violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
+    }
+    violations.text(self.channelId, "channelId", max: 128)
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct StartActivityResponse: ProtoMessage {
@@ -344,7 +368,7 @@ public struct StartActivityResponse: ProtoMessage {
   }
 }
 
-public struct UpdateActivityRequest: ProtoMessage {
+public struct UpdateActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.UpdateActivityRequest" }
 
   public var activityId: String = ""
@@ -481,6 +505,20 @@ public struct UpdateActivityRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.activityId, "activityId", min: 1)
+    if !(self.event.isEmpty) { violations.oneOf(self.event, "event", ["update", "end"], "must be update or end: APNs has no other events, pausing is an update with another state", reason: "EVENT_INVALID") }
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if let value = self.relevanceScore {
+      violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
+    }
+    violations.enumeration(self.urgency, "urgency")
+  }
 }
 
 public struct UpdateActivityResponse: ProtoMessage {
@@ -529,10 +567,9 @@ public struct UpdateActivityResponse: ProtoMessage {
   }
 }
 
-public struct BatchUpdateActivitiesRequest: ProtoMessage {
+public struct BatchUpdateActivitiesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.BatchUpdateActivitiesRequest" }
 
-  /// 1 to 1000.
   public var requests: [UpdateActivityRequest] = []
 
   public init() {}
@@ -581,6 +618,10 @@ public struct BatchUpdateActivitiesRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.requests.count, "requests", min: 1, max: 1000)
   }
 }
 
@@ -861,7 +902,7 @@ public struct BatchUpdateActivitiesResponse: ProtoMessage {
   }
 }
 
-public struct EndActivityRequest: ProtoMessage {
+public struct EndActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.EndActivityRequest" }
 
   public var activityId: String = ""
@@ -975,6 +1016,15 @@ public struct EndActivityRequest: ProtoMessage {
       writer.string(self.etag)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.activityId, "activityId", min: 1)
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 }
 

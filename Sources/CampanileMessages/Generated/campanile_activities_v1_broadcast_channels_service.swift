@@ -54,7 +54,7 @@ public enum MessageStoragePolicy: ProtoEnum {
   }
 }
 
-public struct CreateBroadcastChannelRequest: ProtoMessage {
+public struct CreateBroadcastChannelRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.CreateBroadcastChannelRequest" }
 
   public var app: String = ""
@@ -123,6 +123,13 @@ public struct CreateBroadcastChannelRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
+    violations.enumeration(self.storagePolicy, "storagePolicy", isRequired: true)
+  }
 }
 
 public struct CreateBroadcastChannelResponse: ProtoMessage {
@@ -172,7 +179,7 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
   }
 }
 
-public struct ListBroadcastChannelsRequest: ProtoMessage {
+public struct ListBroadcastChannelsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListBroadcastChannelsRequest" }
 
   public var app: String = ""
@@ -226,6 +233,12 @@ public struct ListBroadcastChannelsRequest: ProtoMessage {
       writer.string(self.environment)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
   }
 }
 
@@ -285,7 +298,7 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
   }
 }
 
-public struct DeleteBroadcastChannelRequest: ProtoMessage {
+public struct DeleteBroadcastChannelRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.DeleteBroadcastChannelRequest" }
 
   public var app: String = ""
@@ -354,6 +367,15 @@ public struct DeleteBroadcastChannelRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x23ffa80000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
+    violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID")
+  }
 }
 
 public struct DeleteBroadcastChannelResponse: ProtoMessage {
@@ -376,7 +398,7 @@ public struct DeleteBroadcastChannelResponse: ProtoMessage {
   }
 }
 
-public struct SendBroadcastRequest: ProtoMessage {
+public struct SendBroadcastRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.SendBroadcastRequest" }
 
   public var app: String = ""
@@ -483,6 +505,16 @@ public struct SendBroadcastRequest: ProtoMessage {
       writer.int32(self.priority)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x23ffa80000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
+    violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID")
+    if self.payload == nil { violations.absent("payload") }
   }
 }
 

@@ -4,7 +4,7 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct GetActivityStatusRequest: ProtoMessage {
+public struct GetActivityStatusRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetActivityStatusRequest" }
 
   public var userId: String = ""
@@ -60,6 +60,13 @@ public struct GetActivityStatusRequest: ProtoMessage {
       writer.string(self.app)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
   }
 }
 
@@ -163,7 +170,7 @@ public struct GetActivityStatusResponse: ProtoMessage {
   }
 }
 
-public struct TestStartRequest: ProtoMessage {
+public struct TestStartRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.TestStartRequest" }
 
   public var userId: String = ""
@@ -244,6 +251,15 @@ public struct TestStartRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    violations.enumeration(self.origin, "origin", isRequired: true)
+  }
 }
 
 public struct TestStartResponse: ProtoMessage {
@@ -291,7 +307,7 @@ public struct TestStartResponse: ProtoMessage {
   }
 }
 
-public struct TestToConnectedRequest: ProtoMessage {
+public struct TestToConnectedRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.TestToConnectedRequest" }
 
   public var userId: String = ""
@@ -348,6 +364,13 @@ public struct TestToConnectedRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+  }
 }
 
 public struct TestToConnectedResponse: ProtoMessage {
@@ -395,7 +418,7 @@ public struct TestToConnectedResponse: ProtoMessage {
   }
 }
 
-public struct TestToWaitingRequest: ProtoMessage {
+public struct TestToWaitingRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.TestToWaitingRequest" }
 
   public var userId: String = ""
@@ -452,6 +475,13 @@ public struct TestToWaitingRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+  }
 }
 
 public struct TestToWaitingResponse: ProtoMessage {
@@ -499,7 +529,7 @@ public struct TestToWaitingResponse: ProtoMessage {
   }
 }
 
-public struct TestEndRequest: ProtoMessage {
+public struct TestEndRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.TestEndRequest" }
 
   public var userId: String = ""
@@ -556,6 +586,13 @@ public struct TestEndRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+  }
 }
 
 public struct TestEndResponse: ProtoMessage {
@@ -603,7 +640,7 @@ public struct TestEndResponse: ProtoMessage {
   }
 }
 
-public struct EndAllActivitiesRequest: ProtoMessage {
+public struct EndAllActivitiesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.EndAllActivitiesRequest" }
 
   public var userId: String = ""
@@ -647,6 +684,10 @@ public struct EndAllActivitiesRequest: ProtoMessage {
       writer.string(self.userId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
   }
 }
 

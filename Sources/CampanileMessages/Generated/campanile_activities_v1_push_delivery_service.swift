@@ -417,7 +417,7 @@ public struct Push: ProtoMessage {
   }
 }
 
-public struct GetPushRequest: ProtoMessage {
+public struct GetPushRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetPushRequest" }
 
   public var apnsId: String = ""
@@ -461,6 +461,10 @@ public struct GetPushRequest: ProtoMessage {
       writer.string(self.apnsId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.apnsId, "apnsId", min: 1, max: 128)
   }
 }
 
@@ -599,6 +603,8 @@ public struct ListPushesRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", max: 128)
+    violations.text(self.activityId, "activityId", max: 128)
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -804,10 +810,9 @@ public struct ListDeadLettersResponse: ProtoMessage {
   }
 }
 
-public struct ReplayDeadLettersRequest: ProtoMessage {
+public struct ReplayDeadLettersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ReplayDeadLettersRequest" }
 
-  /// 1 to 1000.
   public var apnsIds: [String] = []
 
   public init() {}
@@ -858,6 +863,15 @@ public struct ReplayDeadLettersRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.apnsIds.count, "apnsIds", min: 1, max: 1000)
+    for (index, value) in self.apnsIds.enumerated() {
+      violations.enter("apnsIds", index: index)
+      violations.text(value, "", min: 1, max: 128)
+      violations.leave()
+    }
   }
 }
 
@@ -946,10 +960,9 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
   }
 }
 
-public struct DeleteDeadLettersRequest: ProtoMessage {
+public struct DeleteDeadLettersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.DeleteDeadLettersRequest" }
 
-  /// 1 to 1000.
   public var apnsIds: [String] = []
 
   public init() {}
@@ -1001,6 +1014,15 @@ public struct DeleteDeadLettersRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.apnsIds.count, "apnsIds", min: 1, max: 1000)
+    for (index, value) in self.apnsIds.enumerated() {
+      violations.enter("apnsIds", index: index)
+      violations.text(value, "", min: 1, max: 128)
+      violations.leave()
+    }
+  }
 }
 
 public struct DeleteDeadLettersResponse: ProtoMessage {
@@ -1050,7 +1072,7 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
   }
 }
 
-public struct ListPushStatisticsRequest: ProtoMessage {
+public struct ListPushStatisticsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushStatisticsRequest" }
 
   public var app: String = ""
@@ -1122,6 +1144,10 @@ public struct ListPushStatisticsRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.app, "app", min: 1, max: 192)
   }
 }
 

@@ -288,7 +288,7 @@ public struct PushTokenInfo: ProtoMessage {
   }
 }
 
-public struct RegisterPushTokenRequest: ProtoMessage {
+public struct RegisterPushTokenRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.RegisterPushTokenRequest" }
 
   public var kind: PushTokenKind = PushTokenKind()
@@ -296,7 +296,7 @@ public struct RegisterPushTokenRequest: ProtoMessage {
   public var token: String = ""
   public var app: String = ""
   public var environment: String = ""
-  /// 1 to 128 characters of `[A-Za-z0-9._:-]`; empty if the user has the app on one device only.
+  /// Empty if the user has the app on one device only.
   public var installationId: String = ""
   /// Required for an update token, not allowed otherwise. The activity must be the user's; if it has ended, its end is
   /// pushed.
@@ -424,6 +424,20 @@ public struct RegisterPushTokenRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.kind, "kind", isRequired: true)
+    violations.text(self.token, "token", min: 1)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.attributesType, "attributesType", max: 256)
   }
 }
 

@@ -4,17 +4,16 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct JoinRoomRequest: ProtoMessage {
+public struct JoinRoomRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.JoinRoomRequest" }
 
   public var app: String = ""
   public var environment: String = ""
-  /// 48 lower-case hexadecimal digits.
   public var roomId: String = ""
   /// Empty: the server chooses an id.
   public var activityId: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// Minutes of waiting after which the activity ends, at most 480; 0 for no limit.
+  /// Minutes of waiting after which the activity ends; 0 for no limit.
   public var waitingMinutesMax: Int32 = 0
   /// As in StartActivityRequest; absent attributes default to `{"roomId":…}`.
   public var attributesType: String = ""
@@ -177,6 +176,29 @@ public struct JoinRoomRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 48, 48))
+
+  private static let textPattern2 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    violations.pattern(self.roomId, "roomId", Self.textPattern1, "must be 48 lower-case hexadecimal digits", reason: "ROOM_ID_INVALID")
+    if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.range(self.waitingMinutesMax, "waitingMinutesMax", from: 0, to: 480)
+    violations.text(self.attributesType, "attributesType", max: 256)
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct JoinRoomResponse: ProtoMessage {
@@ -224,7 +246,7 @@ public struct JoinRoomResponse: ProtoMessage {
   }
 }
 
-public struct ReportPeerRequest: ProtoMessage {
+public struct ReportPeerRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ReportPeerRequest" }
 
   public var app: String = ""
@@ -294,6 +316,15 @@ public struct ReportPeerRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 48, 48))
+
+  public func validate(into violations: inout Violations) {
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.pattern(self.roomId, "roomId", Self.textPattern1, "must be 48 lower-case hexadecimal digits", reason: "ROOM_ID_INVALID")
+  }
 }
 
 public struct ReportPeerResponse: ProtoMessage {
@@ -342,7 +373,7 @@ public struct ReportPeerResponse: ProtoMessage {
   }
 }
 
-public struct LeaveRoomRequest: ProtoMessage {
+public struct LeaveRoomRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.LeaveRoomRequest" }
 
   public var app: String = ""
@@ -399,6 +430,15 @@ public struct LeaveRoomRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 48, 48))
+
+  public func validate(into violations: inout Violations) {
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.pattern(self.roomId, "roomId", Self.textPattern1, "must be 48 lower-case hexadecimal digits", reason: "ROOM_ID_INVALID")
+  }
 }
 
 public struct LeaveRoomResponse: ProtoMessage {
@@ -447,7 +487,7 @@ public struct LeaveRoomResponse: ProtoMessage {
   }
 }
 
-public struct DisconnectRoomsRequest: ProtoMessage {
+public struct DisconnectRoomsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.DisconnectRoomsRequest" }
 
   public var app: String = ""
@@ -489,6 +529,12 @@ public struct DisconnectRoomsRequest: ProtoMessage {
       writer.string(self.app)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
   }
 }
 

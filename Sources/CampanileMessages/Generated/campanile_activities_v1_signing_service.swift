@@ -6,10 +6,9 @@ public import CampanileCodec
 
 /// SigningKey describes the use of a key. In a directory of keys, `AuthKey_<key id>.json` next to the key file contains
 /// one.
-public struct SigningKey: ProtoMessage {
+public struct SigningKey: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.SigningKey" }
 
-  /// Ten upper-case letters and digits, like the key id.
   public var teamId: String = ""
   public var keyId: String = ""
   /// The environments that it signs for; empty for all.
@@ -124,6 +123,15 @@ public struct SigningKey: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff000000000000, 0x7fffffe, 10, 10))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.teamId, "teamId", Self.textPattern0, "must be ten upper-case letters and digits", reason: "ID_INVALID")
+    violations.pattern(self.keyId, "keyId", Self.textPattern0, "must be ten upper-case letters and digits", reason: "ID_INVALID")
+    violations.entries(self.environments.count, "environments", max: 1000)
+    violations.entries(self.apps.count, "apps", max: 1000)
   }
 }
 
@@ -261,7 +269,7 @@ public struct SignProviderTokenResponse: ProtoMessage {
   }
 }
 
-public struct CreateSigningKeyRequest: ProtoMessage {
+public struct CreateSigningKeyRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.CreateSigningKeyRequest" }
 
   public var key: SigningKey?
@@ -318,6 +326,16 @@ public struct CreateSigningKeyRequest: ProtoMessage {
       writer.string(self.privateKeyPem)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.key {
+      violations.enter("key")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("key")
+    }
   }
 }
 

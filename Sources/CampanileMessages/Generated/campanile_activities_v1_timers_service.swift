@@ -4,7 +4,7 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct StartTimerRequest: ProtoMessage {
+public struct StartTimerRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.StartTimerRequest" }
 
   public var activityId: String = ""
@@ -13,7 +13,7 @@ public struct StartTimerRequest: ProtoMessage {
   public var origin: ActivityOrigin = ActivityOrigin()
   public var methodName: String = ""
   public var sessionType: String = ""
-  /// 1 s to 8 h; 0 only for `freestyle` and `countup`.
+  /// 0 for no end: only for `freestyle` and `countup`.
   public var durationMs: Int64 = 0
   /// At most 8 h ago; absent: now.
   public var startedAt: ProtoTimestamp?
@@ -211,6 +211,28 @@ public struct StartTimerRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.text(self.methodName, "methodName", max: 100)
+    violations.oneOf(self.sessionType, "sessionType", ["countdown", "countup", "freestyle", "interval", "multi", "quick", "rest", "single"], "must be one of countdown, countup, freestyle, interval, multi, quick, rest, single", reason: "SESSION_TYPE_UNKNOWN")
+    if !(self.durationMs == 0) { violations.range(self.durationMs, "durationMs", from: 1000, to: 28800000) }
+    violations.text(self.attributesType, "attributesType", max: 256)
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 

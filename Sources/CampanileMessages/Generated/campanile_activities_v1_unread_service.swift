@@ -4,14 +4,14 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct StartUnreadActivityRequest: ProtoMessage {
+public struct StartUnreadActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.StartUnreadActivityRequest" }
 
   public var activityId: String = ""
   public var app: String = ""
   public var environment: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// Number of newest notifications to show, 1 to 5; 0 means 3.
+  /// Number of newest notifications to show; 0 means 3.
   public var itemsMax: Int32 = 0
   /// As in StartActivityRequest.
   public var attributesType: String = ""
@@ -172,6 +172,26 @@ public struct StartUnreadActivityRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    violations.enumeration(self.origin, "origin", isRequired: true)
+    if !(self.itemsMax == 0) { violations.range(self.itemsMax, "itemsMax", from: 1, to: 5) }
+    violations.text(self.attributesType, "attributesType", max: 256)
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct StartUnreadActivityResponse: ProtoMessage {
@@ -219,7 +239,7 @@ public struct StartUnreadActivityResponse: ProtoMessage {
   }
 }
 
-public struct PutUnreadSummaryRequest: ProtoMessage {
+public struct PutUnreadSummaryRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.PutUnreadSummaryRequest" }
 
   public var userId: String = ""
@@ -289,6 +309,18 @@ public struct PutUnreadSummaryRequest: ProtoMessage {
       writer.int64(self.sequence)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    if let value = self.summary {
+      violations.enter("summary")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("summary")
+    }
+    violations.range(self.sequence, "sequence", from: 1)
   }
 }
 
@@ -367,11 +399,11 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
   }
 }
 
-public struct SendAlertRequest: ProtoMessage {
+public struct SendAlertRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.SendAlertRequest" }
 
   public var userId: String = ""
-  /// Unique id of this push, such as `<notification id>:<number of the hand-over>`; at most 128 characters.
+  /// Unique id of this push, such as `<notification id>:<number of the hand-over>`.
   public var alertId: String = ""
   /// For the delivery reports and the app: `notificationId` in the payload.
   public var notificationId: String = ""
@@ -383,12 +415,12 @@ public struct SendAlertRequest: ProtoMessage {
   public var badge: Int32?
   public var category: String = ""
   public var threadId: String = ""
-  /// `passive`, `active`, `time-sensitive` or `critical`; empty for the system's default.
+  /// Empty for the system's default.
   public var interruptionLevel: String = ""
   public var mutableContent: Bool = false
   /// The member `data` next to `aps`, such as the bucket and the attachments.
   public var data: ProtoStruct?
-  /// A newer push with the same id replaces it on the device; at most 64 bytes.
+  /// A newer push with the same id replaces it on the device.
   public var collapseId: String = ""
   /// Expiration time of the push; absent: one day from now.
   public var expireTime: ProtoTimestamp?
@@ -594,6 +626,30 @@ public struct SendAlertRequest: ProtoMessage {
       writer.bool(self.lowPriority)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    violations.text(self.alertId, "alertId", min: 1, max: 128)
+    violations.text(self.notificationId, "notificationId", max: 128)
+    if !(self.app.isEmpty) { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    if let value = self.alert {
+      violations.enter("alert")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if let value = self.subtitle {
+      violations.text(value, "subtitle", max: 1000)
+    }
+    if let value = self.badge {
+      violations.range(value, "badge", from: 0)
+    }
+    violations.text(self.category, "category", max: 128)
+    violations.text(self.threadId, "threadId", max: 128)
+    if !(self.interruptionLevel.isEmpty) { violations.oneOf(self.interruptionLevel, "interruptionLevel", ["passive", "active", "time-sensitive", "critical"], "must be passive, active, time-sensitive or critical", reason: "INTERRUPTION_LEVEL_UNKNOWN") }
+    violations.textBytes(self.collapseId, "collapseId", max: 64)
   }
 }
 

@@ -254,7 +254,7 @@ public struct DeliveryRecord: ValidatedMessage {
 
 /// UnreadSummary is the content of a user's Live Activity: the newest unread notifications. As JSON it has at most 3584
 /// bytes, which leaves space for the envelope in a push of 4096.
-public struct UnreadSummary: ProtoMessage {
+public struct UnreadSummary: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UnreadSummary" }
 
   /// Newest first.
@@ -345,6 +345,10 @@ public struct UnreadSummary: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.notifications.count, "notifications", max: 100)
   }
 }
 
