@@ -49,7 +49,7 @@ package struct FieldRules: Sendable {
   package var isEmpty: Bool { !isRequired && kind == nil && elements.isEmpty && keys.isEmpty }
 
   /// Whether a number or a bool must not have its default value. The other types have a lower bound instead.
-  var isRequiredNumber: Bool {
+  package var isRequiredNumber: Bool {
     switch kind {
     case nil, .number: isRequired
     default: false
