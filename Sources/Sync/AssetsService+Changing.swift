@@ -9,14 +9,13 @@ extension AssetsService {
   public func putAsset(_ request: PutAssetRequest, context: CallContext) async throws -> PutAssetResponse {
     let user = try context.requireUser()
     var violations = Violations()
+    request.validate(into: &violations)
     let zone = NameRules.zone(request.zone, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let put = request.put ?? AssetPut()
-    let change = ChangeRules.change(put, "put.", limits, &violations)
+    let changes = request.put.map { [ChangeRules.change($0, "put.", limits, &violations)] } ?? []
     try violations.check()
     let reply = try await commit(
-      zone: zone, device: request.deviceId, [change], user: user,
+      zone: zone, device: request.deviceId, changes, user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.putAsset, user: user))
     var response = reply.results.first ?? PutAssetResponse()
@@ -30,10 +29,9 @@ extension AssetsService {
   ) async throws -> CommitAssetsResponse {
     let user = try context.requireUser()
     var violations = Violations()
+    request.validate(into: &violations)
     let zone = NameRules.zone(request.zone, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    RequestChecks.count(request.changes.count, "changes", limits, &violations)
     let changes = ChangeRules.changes(request.changes, limits, &violations)
     try violations.check()
     return try await commit(
@@ -44,12 +42,11 @@ extension AssetsService {
 
   public func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, 0, device: request.deviceId)
-    try Violations.check { RequestChecks.requestID(request.requestId, "requestId", &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, device: request.deviceId, &$0) }
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
-        changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, path: "")]),
+        changes: [ChangeDraft(name: request.name, ifMatch: request.ifMatch, path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.deleteAsset, user: user))
@@ -60,12 +57,8 @@ extension AssetsService {
     _ request: RestoreAssetVersionRequest, context: CallContext
   ) async throws -> RestoreAssetVersionResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, request.version, device: request.deviceId)
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    if request.version == 0 { violations.add("version", "must be given", .required) }
-    try violations.check()
-    let old = try repository.version(request.version, of: name, zone: zone, user: user)
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, device: request.deviceId, &$0) }
+    let old = try repository.version(request.version, of: request.name, zone: zone, user: user)
     let digest = try Self.digest(of: old)
     var put = PutDraft(
       recordType: old.recordType, syncTimestampMs: old.syncTimestampMs,
@@ -75,7 +68,7 @@ extension AssetsService {
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
-        changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, put: put, path: "")]),
+        changes: [ChangeDraft(name: request.name, ifMatch: request.ifMatch, put: put, path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.restoreAssetVersion, user: user))

@@ -8,10 +8,8 @@ import CampanileService
 extension AssetsService {
   public func patchAsset(_ request: PatchAssetRequest, context: CallContext) async throws -> PatchAssetResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, 0, device: request.deviceId)
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    if request.ifMatch.isEmpty { violations.add("ifMatch", "must not be empty", .required) }
+    let zone = Self.zone(request, request.zone, request.name, device: request.deviceId, &violations)
     if request.patch == nil { violations.add("jsonPatch", "jsonPatch or mergePatch must be given", .required) }
     let time = TimeRules.milliseconds(request.syncTimestamp, "syncTimestamp", &violations)
     try violations.check()
@@ -20,7 +18,7 @@ extension AssetsService {
       request, id: \.requestId, method: AssetsServiceMethods.patchAsset, user: user)
     // The condition no longer holds after the first response, so look for it before checking the condition.
     if let reply = try await repository.storedCommit(idempotency) { return Self.patched(reply) }
-    let current = try repository.version(0, of: name, zone: zone, user: user)
+    let current = try repository.version(0, of: request.name, zone: zone, user: user)
     guard request.ifMatch == current.etag, let patch = request.patch else {
       throw RPCError.etagMismatch(field: "ifMatch", current: current.etag)
     }
@@ -36,7 +34,7 @@ extension AssetsService {
     put.followsCurrent = true
     var draft = CommitDraft(
       zone: zone, device: request.deviceId,
-      changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, put: put, path: "")])
+      changes: [ChangeDraft(name: request.name, ifMatch: request.ifMatch, put: put, path: "")])
     return Self.patched(try await storeAndCommit(&draft, user: user, idempotency: idempotency))
   }
 
@@ -48,18 +46,15 @@ extension AssetsService {
     _ request: GetAssetDeltaRequest, context: CallContext
   ) async throws -> GetAssetDeltaResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, request.sinceVersion)
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
     let kinds: [DeltaKind] = [.jsonPatch, .mergePatch, .bytes]
-    guard request.accept.allSatisfy({ kinds.contains($0) || $0 == .unchanged || $0 == .whole }) else {
-      throw RPCError.invalidField("accept", "has an unknown kind", .enumUnknown)
-    }
-    let current = try repository.version(0, of: name, zone: zone, user: user)
+    let current = try repository.version(0, of: request.name, zone: zone, user: user)
     var response = GetAssetDeltaResponse(asset: current.asset(in: zone))
     guard request.sinceVersion != current.version else {
       response.kind = .unchanged
       return response
     }
-    let old = try? repository.version(request.sinceVersion, of: name, zone: zone, user: user)
+    let old = try? repository.version(request.sinceVersion, of: request.name, zone: zone, user: user)
     if let old, old.digest == current.digest {
       response.kind = .unchanged
       return response

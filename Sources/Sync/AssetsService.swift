@@ -17,8 +17,8 @@ public struct AssetsService: AssetsServiceProtocol {
 
   public func getAsset(_ request: GetAssetRequest, context: CallContext) async throws -> GetAssetResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, request.version)
-    let version = try repository.version(request.version, of: name, zone: zone, user: user)
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
+    let version = try repository.version(request.version, of: request.name, zone: zone, user: user)
     var response = GetAssetResponse(asset: version.asset(in: zone))
     if request.ifNoneMatch == version.etag {
       response.notModified = true
@@ -35,7 +35,10 @@ public struct AssetsService: AssetsServiceProtocol {
 
   public func listAssets(_ request: ListAssetsRequest, context: CallContext) async throws -> ListAssetsResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { NameRules.zone(request.zone, &$0) }
+    var violations = Violations()
+    request.validate(into: &violations)
+    let zone = NameRules.zone(request.zone, &violations)
+    try violations.check()
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["assets", zone], parts: 2,
       limits: limits)
@@ -50,11 +53,10 @@ public struct AssetsService: AssetsServiceProtocol {
     _ request: DownloadAssetRequest, context: CallContext, responses: ResponseSink<DownloadAssetResponse>
   ) async throws {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, request.version)
-    let version = try repository.version(request.version, of: name, zone: zone, user: user)
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
+    let version = try repository.version(request.version, of: request.name, zone: zone, user: user)
     let digest = try Self.digest(of: version)
-    var violations = Violations()
-    if !request.sha256.isEmpty, NameRules.hash(request.sha256, "sha256", &violations) != digest, violations.isEmpty {
+    if !request.sha256.isEmpty, NameRules.digest(request.sha256) != digest {
       throw RPCError(
         .aborted, "the content has changed since the download began", .contentChanged,
         errorMetadata: ["sha256": digest.hexadecimal],
@@ -62,13 +64,9 @@ public struct AssetsService: AssetsServiceProtocol {
           .init(field: "sha256", description: "belongs to another content", reason: Reason.contentChanged.rawValue)
         ])
     }
-    if !(0...version.sizeBytes).contains(request.offset) {
-      violations.add("offset", "must be 0 to \(version.sizeBytes)", .outOfRange)
+    guard request.offset <= version.sizeBytes else {
+      throw RPCError.invalidField("offset", "must be 0 to \(version.sizeBytes)", .outOfRange)
     }
-    if request.acceptEncoding != .unspecified, request.acceptEncoding != .gzip {
-      violations.add("acceptEncoding", "is unknown", .enumUnknown)
-    }
-    try violations.check()
     try await Download(
       contents: contents, asset: version.asset(in: zone), digest: digest, packs: request.acceptEncoding == .gzip
     ).run(from: request.offset) { try await responses.send($0) }
@@ -78,11 +76,11 @@ public struct AssetsService: AssetsServiceProtocol {
     _ request: ListAssetVersionsRequest, context: CallContext
   ) async throws -> ListAssetVersionsResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, 0)
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken,
-      scope: ["versions", zone, name, request.conflictsOnly ? "1" : "0"], parts: 1, limits: limits)
-    let found = try repository.versions(query, of: name, zone: zone, conflictsOnly: request.conflictsOnly)
+      scope: ["versions", zone, request.name, request.conflictsOnly ? "1" : "0"], parts: 1, limits: limits)
+    let found = try repository.versions(query, of: request.name, zone: zone, conflictsOnly: request.conflictsOnly)
     let (versions, nextPageToken) = query.page(found) { [String($0.asset?.version ?? 0)] }
     return ListAssetVersionsResponse(versions: versions, nextPageToken: nextPageToken)
   }
@@ -91,9 +89,9 @@ public struct AssetsService: AssetsServiceProtocol {
     _ request: ResolveAssetConflictRequest, context: CallContext
   ) async throws -> ResolveAssetConflictResponse {
     let user = try context.requireUser()
-    let (zone, name) = try Self.place(request.zone, request.name, request.version, device: request.deviceId)
+    let zone = try Violations.check { Self.zone(request, request.zone, request.name, device: request.deviceId, &$0) }
     try await repository.resolveConflict(
-      request.version, of: name, zone: zone, device: request.deviceId, user: user)
+      request.version, of: request.name, zone: zone, device: request.deviceId, user: user)
     return ResolveAssetConflictResponse()
   }
 
@@ -111,16 +109,14 @@ public struct AssetsService: AssetsServiceProtocol {
     return digest
   }
 
-  /// Validates the zone and asset of a request, and the device of a request that changes something.
-  static func place(
-    _ zone: String, _ name: String, _ version: Int64, device: String? = nil
-  ) throws(RPCError) -> (zone: String, name: String) {
-    var violations = Violations()
-    let zone = NameRules.zone(zone, &violations)
-    if let device { NameRules.device(device, "deviceId", &violations) }
+  /// Validates a request about an asset, with the device if it changes something. Returns its zone.
+  static func zone(
+    _ request: some ValidatedMessage, _ zone: String, _ name: String, device: String = "",
+    _ violations: inout Violations
+  ) -> String {
+    request.validate(into: &violations)
+    NameRules.device(device, "deviceId", &violations)
     NameRules.asset(name, "name", &violations)
-    if version < 0 { violations.add("version", "must not be negative", .outOfRange) }
-    try violations.check()
-    return (zone, name)
+    return NameRules.zone(zone, &violations)
   }
 }

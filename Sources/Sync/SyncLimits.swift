@@ -10,7 +10,7 @@ public struct SyncLimits: ServiceLimits, Hashable {
   public var devicesPerUserMax = 100
   /// Changes of a commit. More: INVALID_ARGUMENT, reason `TOO_MANY`.
   public var batchEntriesMax = 100
-  /// Objects on one page. A larger `page_size`: INVALID_ARGUMENT, reason `OUT_OF_RANGE`.
+  /// Objects on one page. A larger `page_size` is cut down to it.
   public var pageSizeMax = 1_000
   /// The page size if the request has none.
   public var pageSizeDefault = 50

@@ -19,18 +19,16 @@ public struct UploadsService: UploadsServiceProtocol {
   ) async throws -> CreateUploadResponse {
     let user = try context.requireUser()
     var violations = Violations()
+    request.validate(into: &violations)
     let zone = NameRules.zone(request.zone, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
-    NameRules.recordType(request.recordType, "recordType", isRequired: true, &violations)
+    NameRules.path(request.recordType, "recordType", &violations)
     if request.sizeBytes > limits.contentBytesMax {
       violations.add("sizeBytes", "must be at most \(limits.contentBytesMax)", .contentTooLarge)
-    } else if request.sizeBytes < 1 {
-      violations.add("sizeBytes", "must be 1 to \(limits.contentBytesMax)", .outOfRange)
     }
-    let digest = NameRules.hash(request.sha256, "sha256", &violations)
     try violations.check()
-    guard let digest else {
-      throw RPCError.invalidField("sha256", "must be given", .hashInvalid)
+    guard let digest = NameRules.digest(request.sha256) else {
+      throw RPCError(.internalError, "an invalid hash passed validation")
     }
     let upload = StoredUpload(
       id: ids.next(prefix: "u_").id, zone: zone, recordType: request.recordType, sizeBytes: request.sizeBytes,

@@ -13,13 +13,13 @@ public struct ZonesService: ZonesServiceProtocol {
 
   public func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse {
     let user = try context.requireUser()
-    let zone = try Self.zone(request.zone)
+    let zone = try Self.zone(request, request.zone)
     return CreateZoneResponse(zone: try await repository.createZone(zone, user: user))
   }
 
   public func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse {
     let user = try context.requireUser()
-    return GetZoneResponse(zone: try repository.zone(try Self.zone(request.zone), user: user).message(limits))
+    return GetZoneResponse(zone: try repository.zone(try Self.zone(request, request.zone), user: user).message(limits))
   }
 
   public func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse {
@@ -34,7 +34,7 @@ public struct ZonesService: ZonesServiceProtocol {
 
   public func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse {
     let user = try context.requireUser()
-    try await repository.deleteZone(try Self.zone(request.zone), isForced: request.force, user: user)
+    try await repository.deleteZone(try Self.zone(request, request.zone), isForced: request.force, user: user)
     return DeleteZoneResponse()
   }
 
@@ -42,10 +42,8 @@ public struct ZonesService: ZonesServiceProtocol {
     _ request: ListZoneChangesRequest, context: CallContext
   ) async throws -> ListZoneChangesResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let zone = NameRules.zone(request.zone, &violations)
-    let count = Paging.size(request.pageSize, limits, &violations)
-    try violations.check()
+    let zone = try Self.zone(request, request.zone)
+    let count = Paging.size(request.pageSize, limits)
     var position = try repository.position(request.resumeToken, zone: zone, user: user, startsNow: false)
     let page = try repository.revisions(after: position, zone: zone, user: user, countMax: count)
     var response = ListZoneChangesResponse(revisions: page.revisions, more: page.more)
@@ -58,13 +56,18 @@ public struct ZonesService: ZonesServiceProtocol {
     _ request: WatchZoneChangesRequest, context: CallContext, responses: ResponseSink<WatchZoneChangesResponse>
   ) async throws {
     let user = try context.requireUser()
-    let zone = try Self.zone(request.zone)
+    let zone = try Self.zone(request, request.zone)
     try await ZoneWatch(repository: repository, hub: hub).run(
       zone: zone, resumeToken: request.resumeToken, user: user
     ) { try await responses.send($0) }
   }
 
-  private static func zone(_ name: String) throws(RPCError) -> String {
-    try Violations.check { NameRules.zone(name, &$0) }
+  /// Validates a request, and returns its zone.
+  private static func zone(_ request: some ValidatedMessage, _ name: String) throws(RPCError) -> String {
+    var violations = Violations()
+    request.validate(into: &violations)
+    let zone = NameRules.zone(name, &violations)
+    try violations.check()
+    return zone
   }
 }

@@ -248,6 +248,11 @@ def test_memory_does_not_grow_with_a_transfer(start):
         assert peak[0] - before < 32 << 20, (before, peak[0])
 
 
+def violations(answer):
+    """The invalid fields of a refused call with their reasons."""
+    return {one["field"]: one["reason"] for one in answer["error"]["data"]["details"][1]["fieldViolations"]}
+
+
 def test_bad_names_and_requests_are_refused(start):
     process = start()
     with Link(process.port) as phone, Link(process.port, user="stranger") as stranger:
@@ -256,6 +261,22 @@ def test_bad_names_and_requests_are_refused(start):
         assert stranger.refusal("AssetsService/GetAsset", {"name": "a"}) == "NOT_FOUND ASSET_NOT_FOUND"
         assert phone.refusal("AssetsService/GetAsset", {"name": "../a"}) == "INVALID_ARGUMENT NAME_INVALID"
         assert phone.refusal("AssetsService/GetAsset", {"name": "a", "zone": "Other"}) == "NOT_FOUND ZONE_NOT_FOUND"
+        for method, params, expected in [
+            ("AssetsService/DownloadAsset", {"zone": "..", "offset": "-1", "sha256": "ABC", "acceptEncoding": 9}, {
+                "zone": "NAME_INVALID", "name": "REQUIRED", "offset": "OUT_OF_RANGE", "sha256": "HASH_INVALID",
+                "acceptEncoding": "ENUM_UNKNOWN"}),
+            ("AssetsService/DownloadAsset", {"name": "a", "offset": "2"}, {"offset": "OUT_OF_RANGE"}),
+            ("DevicesService/WatchUpdates", {"deviceId": ".", "afterSequence": "-1"}, {
+                "deviceId": "ID_INVALID", "afterSequence": "OUT_OF_RANGE"}),
+            ("ZonesService/WatchZoneChanges", {"zone": "a/b"}, {"zone": "NAME_INVALID"}),
+        ]:
+            phone.open(method, params)
+            assert violations(phone.receive()) == expected, method
+        upload = phone.create_upload("phone", b"[1]")["id"]
+        stream = phone.open("UploadsService/UploadContent")
+        for part in {"start": {"uploadId": upload}}, {"chunk": {"data": "WzFd", "encoding": 9}}:
+            phone.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": part}})
+        assert violations(phone.receive()) == {"chunk.encoding": "ENUM_UNKNOWN"}
         stream = phone.open("UploadsService/UploadContent")
         phone.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": {"chunk": {"data": "MQ=="}}}})
         answer = phone.receive()

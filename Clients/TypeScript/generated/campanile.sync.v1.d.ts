@@ -155,7 +155,7 @@ export interface PutAssetResponse {
 export interface CommitAssetsRequest {
   zone?: string | undefined;
   deviceId?: string | undefined;
-  /** 1 to 100 changes, each name once. */
+  /** Each name once. */
   changes?: AssetChange[] | undefined;
   requestId?: string | undefined;
 }
@@ -192,7 +192,7 @@ export interface DownloadAssetRequest {
   name?: string | undefined;
   /** 0 means the current version. */
   version?: Int64 | undefined;
-  /** The offset in the content, 0 to its size. */
+  /** The offset in the content, at most its size. */
   offset?: Int64 | undefined;
   /** The hash of the partially downloaded content. If the version has another content: ABORTED, reason CONTENT_CHANGED. */
   sha256?: string | undefined;
@@ -243,7 +243,7 @@ export interface PatchAssetRequest {
   zone?: string | undefined;
   deviceId?: string | undefined;
   name?: string | undefined;
-  /** Required: the etag of the version that the patch applies to. */
+  /** The etag of the version that the patch applies to. */
   ifMatch?: string | undefined;
   /**
    * RFC 6902.
@@ -394,10 +394,9 @@ export type SyncUpdateType =
 
 /** SyncDevice is one device of a user. */
 export interface SyncDevice {
-  /** 1 to 128 characters of `[A-Za-z0-9._:-]`, unique for the user. */
+  /** Unique for the user. */
   id?: string | undefined;
   role?: DeviceRole | undefined;
-  /** At most 100 characters. */
   displayName?: string | undefined;
   createTime?: Timestamp | undefined;
   /** Everything through this sequence is acknowledged. */
@@ -407,7 +406,7 @@ export interface SyncDevice {
 /** SyncUpdateMessage is a message between devices. */
 export interface SyncUpdateMessage {
   type?: SyncUpdateType | undefined;
-  /** The id of the notification or bucket, at most 128 characters; may be empty only for `FULL_SYNC`. */
+  /** The id of the notification or bucket; may be empty only for `FULL_SYNC`. */
   entityId?: string | undefined;
   /** The time of the event, by the clock of the device. */
   timestamp?: Timestamp | undefined;
@@ -447,7 +446,7 @@ export type UnregisterDeviceResponse = Record<string, never>;
 export interface PublishUpdateRequest {
   /** The publishing device. */
   deviceId?: string | undefined;
-  /** 1 to 64 characters, chosen by the device for this message. Stored as long as the message. */
+  /** Chosen by the device for this message. Stored as long as the message. */
   mutationId?: string | undefined;
   message?: SyncUpdateMessage | undefined;
 }
@@ -542,9 +541,9 @@ export interface CreateUploadRequest {
   deviceId?: string | undefined;
   /** The type of the asset that it is for. */
   recordType?: string | undefined;
-  /** The size of the whole content, 1 to 250,000,000. */
+  /** The size of the whole content, at most 250,000,000. */
   sizeBytes?: Int64 | undefined;
-  /** The hash of the whole content, in 64 lower-case hexadecimal digits. */
+  /** The SHA-256 of the whole content. */
   sha256?: string | undefined;
   /** As in AssetPut. */
   strict?: boolean | undefined;

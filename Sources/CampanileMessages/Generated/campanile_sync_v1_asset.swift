@@ -372,7 +372,7 @@ public struct AssetVersion: ProtoMessage {
 }
 
 /// AssetPut creates a new version of an asset, or a new asset.
-public struct AssetPut: ProtoMessage {
+public struct AssetPut: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetPut" }
 
   public var name: String = ""
@@ -563,6 +563,24 @@ public struct AssetPut: ProtoMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 64, 64))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 255)
+    if !(self.recordType.isEmpty) { violations.pattern(self.recordType, "recordType", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.range(self.recordCount, "recordCount", from: 0)
+    if case .uploadId(let value)? = self.content {
+      violations.text(value, "uploadId", min: 1)
+    }
+    if case .sha256(let value)? = self.content {
+      violations.pattern(value, "sha256", Self.textPattern1, "must be 64 lower-case hexadecimal digits", reason: "HASH_INVALID")
+    }
+    if !(self.ifNoneMatch.isEmpty) { violations.oneOf(self.ifNoneMatch, "ifNoneMatch", ["*"], "must be * or empty", reason: "TEXT_INVALID") }
+    violations.enumeration(self.onConflict, "onConflict")
+  }
+
   public enum Content: Sendable, Hashable {
     /// At most 1 MiB.
     case inlineContent([UInt8])
@@ -574,7 +592,7 @@ public struct AssetPut: ProtoMessage {
 }
 
 /// AssetDelete deletes an asset. Its history remains until it is compacted.
-public struct AssetDelete: ProtoMessage {
+public struct AssetDelete: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetDelete" }
 
   public var name: String = ""
@@ -631,10 +649,14 @@ public struct AssetDelete: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 255)
+  }
 }
 
 /// AssetChange is one change of a commit.
-public struct AssetChange: ProtoMessage {
+public struct AssetChange: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetChange" }
 
   public var change: Change?
@@ -689,6 +711,19 @@ public struct AssetChange: ProtoMessage {
     case nil: break
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if case .put(let value)? = self.change {
+      violations.enter("put")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    if case .delete(let value)? = self.change {
+      violations.enter("delete")
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 
   public enum Change: Sendable, Hashable {

@@ -75,7 +75,7 @@ public enum DeltaKind: ProtoEnum {
   }
 }
 
-public struct PutAssetRequest: ProtoMessage {
+public struct PutAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.PutAssetRequest" }
 
   public var zone: String = ""
@@ -157,6 +157,21 @@ public struct PutAssetRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if let value = self.put {
+      violations.enter("put")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("put")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -283,12 +298,12 @@ public struct PutAssetResponse: ProtoMessage {
   }
 }
 
-public struct CommitAssetsRequest: ProtoMessage {
+public struct CommitAssetsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.CommitAssetsRequest" }
 
   public var zone: String = ""
   public var deviceId: String = ""
-  /// 1 to 100 changes, each name once.
+  /// Each name once.
   public var changes: [AssetChange] = []
   public var requestId: String = ""
 
@@ -374,6 +389,20 @@ public struct CommitAssetsRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.entries(self.changes.count, "changes", min: 1, max: 100)
+    for (index, value) in self.changes.enumerated() {
+      violations.enter("changes", index: index)
+      value.validate(into: &violations)
+      violations.leave()
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -482,7 +511,7 @@ public struct CommitAssetsResponse: ProtoMessage {
   }
 }
 
-public struct GetAssetRequest: ProtoMessage {
+public struct GetAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetAssetRequest" }
 
   public var zone: String = ""
@@ -578,6 +607,14 @@ public struct GetAssetRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    violations.range(self.version, "version", from: 0)
+  }
 }
 
 public struct GetAssetResponse: ProtoMessage {
@@ -652,14 +689,14 @@ public struct GetAssetResponse: ProtoMessage {
   }
 }
 
-public struct DownloadAssetRequest: ProtoMessage {
+public struct DownloadAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DownloadAssetRequest" }
 
   public var zone: String = ""
   public var name: String = ""
   /// 0 means the current version.
   public var version: Int64 = 0
-  /// The offset in the content, 0 to its size.
+  /// The offset in the content, at most its size.
   public var offset: Int64 = 0
   /// The hash of the partially downloaded content. If the version has another content: ABORTED, reason CONTENT_CHANGED.
   public var sha256: String = ""
@@ -758,6 +795,19 @@ public struct DownloadAssetRequest: ProtoMessage {
       writer.enumeration(self.acceptEncoding)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 64, 64))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    violations.range(self.version, "version", from: 0)
+    violations.range(self.offset, "offset", from: 0)
+    if !(self.sha256.isEmpty) { violations.pattern(self.sha256, "sha256", Self.textPattern1, "must be 64 lower-case hexadecimal digits", reason: "HASH_INVALID") }
+    violations.enumeration(self.acceptEncoding, "acceptEncoding")
   }
 }
 
@@ -917,7 +967,10 @@ public struct ListAssetsRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
   public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -1018,7 +1071,7 @@ public struct ListAssetsResponse: ProtoMessage {
   }
 }
 
-public struct DeleteAssetRequest: ProtoMessage {
+public struct DeleteAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DeleteAssetRequest" }
 
   public var zone: String = ""
@@ -1113,6 +1166,15 @@ public struct DeleteAssetRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct DeleteAssetResponse: ProtoMessage {
@@ -1160,13 +1222,13 @@ public struct DeleteAssetResponse: ProtoMessage {
   }
 }
 
-public struct PatchAssetRequest: ProtoMessage {
+public struct PatchAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.PatchAssetRequest" }
 
   public var zone: String = ""
   public var deviceId: String = ""
   public var name: String = ""
-  /// Required: the etag of the version that the patch applies to.
+  /// The etag of the version that the patch applies to.
   public var ifMatch: String = ""
   /// JSON texts, so that numbers keep their notation.
   public var patch: Patch?
@@ -1298,6 +1360,16 @@ public struct PatchAssetRequest: ProtoMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    violations.text(self.ifMatch, "ifMatch", min: 1)
+    violations.text(self.requestId, "requestId", max: 64)
+  }
+
   /// JSON texts, so that numbers keep their notation.
   public enum Patch: Sendable, Hashable {
     /// RFC 6902.
@@ -1378,7 +1450,7 @@ public struct PatchAssetResponse: ProtoMessage {
   }
 }
 
-public struct GetAssetDeltaRequest: ProtoMessage {
+public struct GetAssetDeltaRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetAssetDeltaRequest" }
 
   public var zone: String = ""
@@ -1468,6 +1540,19 @@ public struct GetAssetDeltaRequest: ProtoMessage {
       writer.endArray(array)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    violations.range(self.sinceVersion, "sinceVersion", from: 0)
+    for (index, value) in self.accept.enumerated() {
+      violations.enter("accept", index: index)
+      violations.enumeration(value, "", isRequired: true)
+      violations.leave()
+    }
   }
 }
 
@@ -1640,7 +1725,11 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
   public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -1714,7 +1803,7 @@ public struct ListAssetVersionsResponse: ProtoMessage {
   }
 }
 
-public struct RestoreAssetVersionRequest: ProtoMessage {
+public struct RestoreAssetVersionRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.RestoreAssetVersionRequest" }
 
   public var zone: String = ""
@@ -1820,6 +1909,16 @@ public struct RestoreAssetVersionRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    if !(self.version != 0) { violations.absent("version") } else { violations.range(self.version, "version", from: 0) }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct RestoreAssetVersionResponse: ProtoMessage {
@@ -1867,7 +1966,7 @@ public struct RestoreAssetVersionResponse: ProtoMessage {
   }
 }
 
-public struct ResolveAssetConflictRequest: ProtoMessage {
+public struct ResolveAssetConflictRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ResolveAssetConflictRequest" }
 
   public var zone: String = ""
@@ -1946,6 +2045,15 @@ public struct ResolveAssetConflictRequest: ProtoMessage {
       writer.int64(self.version)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.name, "name", min: 1, max: 255)
+    violations.range(self.version, "version", from: 0)
   }
 }
 

@@ -131,13 +131,12 @@ public enum SyncUpdateType: ProtoEnum {
 }
 
 /// SyncDevice is one device of a user.
-public struct SyncDevice: ProtoMessage {
+public struct SyncDevice: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.SyncDevice" }
 
-  /// 1 to 128 characters of `[A-Za-z0-9._:-]`, unique for the user.
+  /// Unique for the user.
   public var id: String = ""
   public var role: DeviceRole = DeviceRole()
-  /// At most 100 characters.
   public var displayName: String = ""
   public var createTime: ProtoTimestamp?
   /// Everything through this sequence is acknowledged.
@@ -230,14 +229,22 @@ public struct SyncDevice: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.id.isEmpty { violations.text(self.id, "id", min: 1) } else { violations.pattern(self.id, "id", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.enumeration(self.role, "role", isRequired: true)
+    violations.text(self.displayName, "displayName", max: 100)
+  }
 }
 
 /// SyncUpdateMessage is a message between devices.
-public struct SyncUpdateMessage: ProtoMessage {
+public struct SyncUpdateMessage: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.SyncUpdateMessage" }
 
   public var type: SyncUpdateType = SyncUpdateType()
-  /// The id of the notification or bucket, at most 128 characters; may be empty only for `FULL_SYNC`.
+  /// The id of the notification or bucket; may be empty only for `FULL_SYNC`.
   public var entityId: String = ""
   /// The time of the event, by the clock of the device.
   public var timestamp: ProtoTimestamp?
@@ -303,10 +310,16 @@ public struct SyncUpdateMessage: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.type, "type", isRequired: true)
+    violations.text(self.entityId, "entityId", max: 128)
+    if self.timestamp == nil { violations.absent("timestamp") }
+  }
 }
 
 /// SyncUpdate is a published message as received by a device.
-public struct SyncUpdate: ProtoMessage {
+public struct SyncUpdate: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.SyncUpdate" }
 
   /// Ascending for each user.
@@ -391,9 +404,17 @@ public struct SyncUpdate: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.message {
+      violations.enter("message")
+      value.validate(into: &violations)
+      violations.leave()
+    }
+  }
 }
 
-public struct RegisterDeviceRequest: ProtoMessage {
+public struct RegisterDeviceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.RegisterDeviceRequest" }
 
   public var device: SyncDevice?
@@ -435,6 +456,16 @@ public struct RegisterDeviceRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.device {
+      violations.enter("device")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("device")
+    }
   }
 }
 
@@ -558,7 +589,7 @@ public struct ListSyncDevicesResponse: ProtoMessage {
   }
 }
 
-public struct UnregisterDeviceRequest: ProtoMessage {
+public struct UnregisterDeviceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.UnregisterDeviceRequest" }
 
   public var deviceId: String = ""
@@ -603,6 +634,12 @@ public struct UnregisterDeviceRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+  }
 }
 
 public struct UnregisterDeviceResponse: ProtoMessage {
@@ -625,12 +662,12 @@ public struct UnregisterDeviceResponse: ProtoMessage {
   }
 }
 
-public struct PublishUpdateRequest: ProtoMessage {
+public struct PublishUpdateRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.PublishUpdateRequest" }
 
   /// The publishing device.
   public var deviceId: String = ""
-  /// 1 to 64 characters, chosen by the device for this message. Stored as long as the message.
+  /// Chosen by the device for this message. Stored as long as the message.
   public var mutationId: String = ""
   public var message: SyncUpdateMessage?
 
@@ -697,6 +734,20 @@ public struct PublishUpdateRequest: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.mutationId, "mutationId", min: 1, max: 64)
+    if let value = self.message {
+      violations.enter("message")
+      value.validate(into: &violations)
+      violations.leave()
+    } else {
+      violations.absent("message")
+    }
   }
 }
 
@@ -834,7 +885,11 @@ public struct ListUpdatesRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
   public func validate(into violations: inout Violations) {
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.range(self.afterSequence, "afterSequence", from: 0)
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -905,7 +960,7 @@ public struct ListUpdatesResponse: ProtoMessage {
   }
 }
 
-public struct WatchUpdatesRequest: ProtoMessage {
+public struct WatchUpdatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.WatchUpdatesRequest" }
 
   public var deviceId: String = ""
@@ -965,6 +1020,13 @@ public struct WatchUpdatesRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.range(self.afterSequence, "afterSequence", from: 0)
+  }
 }
 
 public struct WatchUpdatesResponse: ProtoMessage {
@@ -1012,7 +1074,7 @@ public struct WatchUpdatesResponse: ProtoMessage {
   }
 }
 
-public struct AcknowledgeUpdatesRequest: ProtoMessage {
+public struct AcknowledgeUpdatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.AcknowledgeUpdatesRequest" }
 
   public var deviceId: String = ""
@@ -1070,6 +1132,13 @@ public struct AcknowledgeUpdatesRequest: ProtoMessage {
       writer.int64(self.throughSequence)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.range(self.throughSequence, "throughSequence", from: 0)
   }
 }
 

@@ -143,16 +143,16 @@ public struct Upload: ProtoMessage {
   }
 }
 
-public struct CreateUploadRequest: ProtoMessage {
+public struct CreateUploadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.CreateUploadRequest" }
 
   public var zone: String = ""
   public var deviceId: String = ""
   /// The type of the asset that it is for.
   public var recordType: String = ""
-  /// The size of the whole content, 1 to 250,000,000.
+  /// The size of the whole content, at most 250,000,000.
   public var sizeBytes: Int64 = 0
-  /// The hash of the whole content, in 64 lower-case hexadecimal digits.
+  /// The SHA-256 of the whole content.
   public var sha256: String = ""
   /// As in AssetPut.
   public var strict: Bool = false
@@ -253,6 +253,18 @@ public struct CreateUploadRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 64, 64))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if self.recordType.isEmpty { violations.text(self.recordType, "recordType", min: 1) } else { violations.pattern(self.recordType, "recordType", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.range(self.sizeBytes, "sizeBytes", from: 1)
+    violations.pattern(self.sha256, "sha256", Self.textPattern1, "must be 64 lower-case hexadecimal digits", reason: "HASH_INVALID")
+  }
 }
 
 public struct CreateUploadResponse: ProtoMessage {
@@ -300,7 +312,7 @@ public struct CreateUploadResponse: ProtoMessage {
   }
 }
 
-public struct UploadContentRequest: ProtoMessage {
+public struct UploadContentRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.UploadContentRequest" }
 
   public var message: Message?
@@ -354,6 +366,14 @@ public struct UploadContentRequest: ProtoMessage {
     case nil: break
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if case .chunk(let value)? = self.message {
+      violations.enter("chunk")
+      value.validate(into: &violations)
+      violations.leave()
+    }
   }
 
   public enum Message: Sendable, Hashable {
@@ -424,7 +444,7 @@ public struct UploadContentRequest: ProtoMessage {
   }
 
   /// UploadChunk is every other message: the next bytes.
-  public struct UploadChunk: ProtoMessage {
+  public struct UploadChunk: ValidatedMessage {
     public static var protoFullName: String { "campanile.sync.v1.UploadContentRequest.UploadChunk" }
 
     /// 1 byte to 128 KiB after decompression.
@@ -479,6 +499,10 @@ public struct UploadContentRequest: ProtoMessage {
         writer.enumeration(self.encoding)
       }
       writer.endObject(object)
+    }
+
+    public func validate(into violations: inout Violations) {
+      violations.enumeration(self.encoding, "encoding")
     }
   }
 }

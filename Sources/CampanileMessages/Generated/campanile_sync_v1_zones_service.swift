@@ -159,7 +159,7 @@ public struct ZoneRevision: ProtoMessage {
   }
 }
 
-public struct CreateZoneRequest: ProtoMessage {
+public struct CreateZoneRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.CreateZoneRequest" }
 
   public var zone: String = ""
@@ -201,6 +201,12 @@ public struct CreateZoneRequest: ProtoMessage {
       writer.string(self.zone)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
   }
 }
 
@@ -249,7 +255,7 @@ public struct CreateZoneResponse: ProtoMessage {
   }
 }
 
-public struct GetZoneRequest: ProtoMessage {
+public struct GetZoneRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetZoneRequest" }
 
   public var zone: String = ""
@@ -291,6 +297,12 @@ public struct GetZoneRequest: ProtoMessage {
       writer.string(self.zone)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
   }
 }
 
@@ -486,7 +498,7 @@ public struct ListZonesResponse: ProtoMessage {
   }
 }
 
-public struct DeleteZoneRequest: ProtoMessage {
+public struct DeleteZoneRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DeleteZoneRequest" }
 
   public var zone: String = ""
@@ -540,6 +552,12 @@ public struct DeleteZoneRequest: ProtoMessage {
       writer.bool(self.force)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
   }
 }
 
@@ -638,7 +656,10 @@ public struct ListZoneChangesRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
   public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -725,7 +746,7 @@ public struct ListZoneChangesResponse: ProtoMessage {
   }
 }
 
-public struct WatchZoneChangesRequest: ProtoMessage {
+public struct WatchZoneChangesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.WatchZoneChangesRequest" }
 
   public var zone: String = ""
@@ -782,6 +803,12 @@ public struct WatchZoneChangesRequest: ProtoMessage {
       writer.string(self.resumeToken)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
   }
 }
 

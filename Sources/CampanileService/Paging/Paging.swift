@@ -7,7 +7,12 @@ public enum Paging {
   /// Returns the page size to use: the default for 0, and at most the limit (AIP-158). A negative one is a violation.
   public static func size(_ requested: Int32, _ limits: some ServiceLimits, _ violations: inout Violations) -> Int {
     violations.range(requested, "pageSize", from: 0)
-    return min(requested > 0 ? Int(requested) : limits.pageSizeDefault, limits.pageSizeMax)
+    return size(requested, limits)
+  }
+
+  /// Returns the page size to use for a validated request.
+  public static func size(_ requested: Int32, _ limits: some ServiceLimits) -> Int {
+    min(requested > 0 ? Int(requested) : limits.pageSizeDefault, limits.pageSizeMax)
   }
 
   public static func token(_ position: [String], scope: [String]) -> String {

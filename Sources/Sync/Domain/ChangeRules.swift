@@ -2,14 +2,14 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Validates the changes of commits.
+/// Validates the changes of commits by the rules that their constraints cannot express.
 enum ChangeRules {
   static func changes(
     _ changes: [AssetChange], _ limits: SyncLimits, _ violations: inout Violations
   ) -> [ChangeDraft] {
     var names: Set<String> = []
     var result: [ChangeDraft] = []
-    for (index, change) in changes.prefix(limits.batchEntriesMax).enumerated() {
+    for (index, change) in changes.enumerated() {
       let path = "changes[\(index)]."
       let draft: ChangeDraft
       switch change.change {
@@ -34,18 +34,11 @@ enum ChangeRules {
     _ put: AssetPut, _ path: String, _ limits: SyncLimits, _ violations: inout Violations
   ) -> ChangeDraft {
     NameRules.asset(put.name, "\(path)name", &violations)
-    NameRules.recordType(put.recordType, "\(path)recordType", isRequired: false, &violations)
-    if put.recordCount < 0 { violations.add("\(path)recordCount", "must not be negative", .outOfRange) }
-    if !put.ifNoneMatch.isEmpty, put.ifNoneMatch != "*" {
-      violations.add("\(path)ifNoneMatch", "must be * or empty", .textInvalid)
-    }
+    NameRules.path(put.recordType, "\(path)recordType", &violations)
     if !put.ifNoneMatch.isEmpty, !put.ifMatch.isEmpty {
       violations.add("\(path)ifNoneMatch", "must be empty if ifMatch is set", .fieldNotAllowed)
     }
     let isMerge = put.onConflict == .merge
-    if ![.unspecified, .lastWriteWins, .merge].contains(put.onConflict) {
-      violations.add("\(path)onConflict", "is unknown", .enumUnknown)
-    }
     if isMerge {
       if !put.ifMatch.isEmpty || !put.ifNoneMatch.isEmpty {
         violations.add("\(path)onConflict", "a merge must not have conditions", .fieldNotAllowed)
@@ -69,11 +62,8 @@ enum ChangeRules {
         violations.add(
           "\(path)inlineContent", "has more than \(limits.inlineBytesMax) bytes; upload it", .contentTooLarge)
       }
-    case .uploadId(let id):
-      draft.content = .upload(id)
-      if id.isEmpty { violations.add("\(path)uploadId", "must not be empty", .required) }
-    case .sha256(let hash):
-      if let digest = NameRules.hash(hash, "\(path)sha256", &violations) { draft.content = .known(digest) }
+    case .uploadId(let id): draft.content = .upload(id)
+    case .sha256(let hash): if let digest = NameRules.digest(hash) { draft.content = .known(digest) }
     case nil: violations.add("\(path)inlineContent", "inlineContent, uploadId or sha256 must be given", .required)
     }
     return ChangeDraft(name: put.name, ifMatch: put.ifMatch, put: draft, path: path)

@@ -7,7 +7,6 @@ extension Reason {
   // Fields
   static let nameInvalid = Reason(rawValue: "NAME_INVALID")
   static let nameRepeated = Reason(rawValue: "NAME_REPEATED")
-  static let hashInvalid = Reason(rawValue: "HASH_INVALID")
   static let recordCountWrong = Reason(rawValue: "RECORD_COUNT_WRONG")
   static let patchInvalid = Reason(rawValue: "PATCH_INVALID")
   // Contents

@@ -58,9 +58,7 @@ struct UploadRun: Sendable {
     let sizeMax = ContentBlock.sizeBytes
     let (open, upload) = (open, upload)
     let encoding = chunk.encoding
-    guard encoding == .unspecified || encoding == .gzip else {
-      throw RPCError.invalidField("chunk.encoding", "is unknown", .enumUnknown)
-    }
+    try Violations.check { chunk.validate("chunk.", into: &$0) }
     let data = chunk.data
     try requireCurrent()
     try await contents.run {
