@@ -59,6 +59,9 @@ extension FieldRules {
       if field.isRepeated, kind != nil { throw GeneratorError("has rules of another type") }
       try checkValue(field.type)
     }
+    guard !(elements + keys).contains(where: \.isRequired) else {
+      throw GeneratorError("has required elements, which is not supported")
+    }
     try checkPossible()
   }
 

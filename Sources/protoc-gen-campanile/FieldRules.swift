@@ -63,7 +63,7 @@ struct FieldRules {
           if part == 1 { reason = text } else { description = text }
         }
       }
-      requireValue(field)
+      try requireValue(field)
       moveViolation()
       try check(field)
     } catch let error as GeneratorError {
@@ -72,7 +72,7 @@ struct FieldRules {
   }
 
   /// A required field without presence must not be empty.
-  private mutating func requireValue(_ field: FieldDescriptor) {
+  private mutating func requireValue(_ field: FieldDescriptor) throws {
     guard isRequired, !field.hasPresence, !field.isRepeated else { return }
     switch (kind, field.type) {
     case (.text(var characters, let bytes, let pattern, let values), _):
@@ -85,7 +85,7 @@ struct FieldRules {
     case (nil, .string): kind = .text(characters: .init(min: 1), bytes: .init(), pattern: nil, values: [])
     case (nil, .bytes): kind = .bytes(.init(min: 1))
     case (nil, .enum): kind = .enumeration(isDefined: false, isSpecified: true)
-    default: break
+    default: throw GeneratorError("is required, but has no presence: declare it optional")
     }
   }
 

@@ -55,7 +55,8 @@ extension Violations {
   public mutating func oneOf(
     _ value: String, _ name: StaticString, _ values: [String], _ description: StaticString, reason: StaticString
   ) {
-    if !values.contains(value) { violation(name, description, reason) }
+    // Unlike `==`, which treats canonically equivalent texts as equal.
+    if !values.contains(where: { $0.utf8.elementsEqual(value.utf8) }) { violation(name, description, reason) }
   }
 
   @usableFromInline
@@ -91,14 +92,16 @@ extension Violations {
     if !(value <= highest) { add("\(name)", "must be at most \(highest)", .outOfRange) }
   }
 
-  /// Checks that an enum's value is named in the contract, and is not the unspecified one if `isRequired`.
+  /// Checks that an enum's value is named in the contract.
   @inlinable
-  public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString, isRequired: Bool = false) {
-    if value.rawValue == 0 {
-      if isRequired { add("\(name)", "must be given", .enumUnspecified) }
-    } else if value.protoName == nil {
-      add("\(name)", "\(value.rawValue) is not a value of \(E.self)", .enumUnknown)
-    }
+  public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString) {
+    if value.protoName == nil { add("\(name)", "\(value.rawValue) is not a value of \(E.self)", .enumUnknown) }
+  }
+
+  /// Checks that an enum's value is not the unspecified one.
+  @inlinable
+  public mutating func specified<E: ProtoEnum>(_ value: E, _ name: StaticString) {
+    if value.rawValue == 0 { add("\(name)", "must be given", .enumUnspecified) }
   }
 
   /// Checks the number of entries of a list or a map.

@@ -814,7 +814,8 @@ public struct Attachment: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.mediaType, "mediaType", isRequired: true)
+    violations.enumeration(self.mediaType, "mediaType")
+    violations.specified(self.mediaType, "mediaType")
     violations.text(self.url, "url", max: 2048)
     violations.text(self.name, "name", max: 256)
     violations.text(self.contentType, "contentType", max: 127)
@@ -987,7 +988,8 @@ public struct Action: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.type, "type", isRequired: true)
+    violations.enumeration(self.type, "type")
+    violations.specified(self.type, "type")
     violations.text(self.value, "value", max: 2048)
     violations.text(self.title, "title", max: 128)
     violations.text(self.icon, "icon", max: 256)

@@ -127,8 +127,9 @@ public struct CreateNotificationRequest: ValidatedMessage {
     }
     violations.text(self.requestId, "requestId", max: 64)
     violations.entries(self.variables.count, "variables", max: 64)
-    for (key, value) in self.variables.sorted(by: { $0.key < $1.key }) {
-      violations.enter("variables", key: "\(key)")
+    for key in self.variables.keysByUTF8 {
+      guard let value = self.variables[key] else { continue }
+      violations.enter("variables", key: key)
       violations.pattern(key, "", Self.textPattern0, "must have a name of 1 to 64 letters, digits and underscores", reason: "TEXT_INVALID")
       violations.text(value, "", max: 4096)
       violations.leave()

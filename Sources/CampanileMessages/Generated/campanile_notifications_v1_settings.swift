@@ -343,7 +343,8 @@ public struct QuietWindow: ValidatedMessage {
     violations.entries(self.days.count, "days", max: 7)
     for (index, value) in self.days.enumerated() {
       violations.enter("days", index: index)
-      violations.enumeration(value, "", isRequired: true)
+      violations.enumeration(value, "")
+      violations.specified(value, "")
       violations.leave()
     }
   }

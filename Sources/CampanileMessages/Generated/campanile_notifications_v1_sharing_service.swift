@@ -281,7 +281,8 @@ public struct ShareBucketRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.role, "role", isRequired: true)
+    violations.enumeration(self.role, "role")
+    violations.specified(self.role, "role")
   }
 }
 
