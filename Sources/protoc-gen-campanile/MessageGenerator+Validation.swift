@@ -71,7 +71,12 @@ extension MessageGenerator {
       var present = rules
       present.allowsZero = false
       var body = checks(present, "value", name)
-      if inner { body += ["violations.enter(\(name))", "value.validate(into: &violations)", "violations.leave()"] }
+      if inner {
+        body += [
+          "let count = violations.count", "value.validate(into: &violations)",
+          "violations.move(after: count, into: \(name))",
+        ]
+      }
       let missing = rules.isRequired ? "violations.absent(\(name))" : nil
       var head = "if let value = \(field.property)"
       if case .oneof(let property, _) = field.shape { head = "if case .\(field.name)(let value)? = self.\(property)" }
@@ -102,9 +107,9 @@ extension MessageGenerator {
     if inner { body.append("value.validate(into: &violations)") }
     if body.isEmpty { return }
     source.block("for (index, value) in \(field.property).enumerated()") { source in
-      source.line("violations.enter(\(name), index: index)")
+      source.line("let count = violations.count")
       for line in body { source.line(line) }
-      source.line("violations.leave()")
+      source.line("violations.move(after: count, into: \(name), index: index)")
     }
   }
 
@@ -123,9 +128,10 @@ extension MessageGenerator {
     source.block("for key in \(Self.sortedKeys(keyField, field.property))") { source in
       let binding = body.count > keyChecks ? "let value = \(field.property)[key]" : "\(field.property)[key] != nil"
       source.line("guard \(binding) else { continue }")
-      source.line("violations.enter(\(name), key: \(keyField.type == .string ? "key" : "\"\\(key)\""))")
+      source.line("let count = violations.count")
       for line in body { source.line(line) }
-      source.line("violations.leave()")
+      let key = keyField.type == .string ? "key" : "\"\\(key)\""
+      source.line("violations.move(after: count, into: \(name), key: \(key))")
     }
   }
 

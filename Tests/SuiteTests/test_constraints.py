@@ -69,5 +69,5 @@ def test_good_constraints_are_generated(includes, tmp_path):
     assert result.returncode == 0, result.stderr
     swift = (tmp_path / "bad.swift").read_text()
     for part in ('"must be good", reason: "TEXT_BAD"', "violations.specified(", "from: 0.0, to: 1.0", "to: 9)", "max: 3",
-                 'violations.absent("choice")', 'violations.enter("inner", key:'):
+                 'violations.absent("choice")', 'into: "inner", key:'):
         assert part in swift, f"{part} is missing in\n{swift}"

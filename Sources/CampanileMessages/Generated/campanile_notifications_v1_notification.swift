@@ -518,26 +518,26 @@ public struct Notification: ValidatedMessage {
     violations.enumeration(self.priority, "priority")
     violations.entries(self.attachments.count, "attachments", max: 16)
     for (index, value) in self.attachments.enumerated() {
-      violations.enter("attachments", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "attachments", index: index)
     }
     violations.entries(self.actions.count, "actions", max: 16)
     for (index, value) in self.actions.enumerated() {
-      violations.enter("actions", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "actions", index: index)
     }
     if let value = self.tapAction {
-      violations.enter("tapAction")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "tapAction")
     }
     violations.text(self.collapseKey, "collapseKey", max: 64)
     if let value = self.`repeat` {
-      violations.enter("repeat")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "repeat")
     }
   }
 

@@ -579,56 +579,56 @@ package struct Constraints: ValidatedMessage {
     violations.specified(self.someColor, "someColor")
     violations.entries(self.texts.count, "texts", min: 1, max: 3)
     for (index, value) in self.texts.enumerated() {
-      violations.enter("texts", index: index)
+      let count = violations.count
       violations.text(value, "", min: 1)
-      violations.leave()
+      violations.move(after: count, into: "texts", index: index)
     }
     if !self.noneOrTwo.isEmpty { violations.entries(self.noneOrTwo.count, "noneOrTwo", min: 2) }
     for (index, value) in self.noneOrTwo.enumerated() {
-      violations.enter("noneOrTwo", index: index)
+      let count = violations.count
       if !(value == 0) { violations.range(value, "", from: 5) }
-      violations.leave()
+      violations.move(after: count, into: "noneOrTwo", index: index)
     }
     violations.entries(self.colors.count, "colors", min: 1)
     for (index, value) in self.colors.enumerated() {
-      violations.enter("colors", index: index)
+      let count = violations.count
       violations.enumeration(value, "")
-      violations.leave()
+      violations.move(after: count, into: "colors", index: index)
     }
     violations.entries(self.names.count, "names", min: 1, max: 3)
     for key in self.names.keysByUTF8 {
       guard let value = self.names[key] else { continue }
-      violations.enter("names", key: key)
+      let count = violations.count
       violations.pattern(key, "", Self.textPattern1, "must match ^[a-c]{1,2}$", reason: "TEXT_INVALID")
       violations.bytes(value, "", max: 2)
-      violations.leave()
+      violations.move(after: count, into: "names", key: key)
     }
     violations.entries(self.numbered.count, "numbered", min: 1)
     for key in self.numbered.keys.sorted() {
       guard let value = self.numbered[key] else { continue }
-      violations.enter("numbered", key: "\(key)")
+      let count = violations.count
       violations.range(key, "", from: 0)
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "numbered", key: "\(key)")
     }
     violations.entries(self.ignoredItems.count, "ignoredItems", max: 2)
     if let value = self.inner {
-      violations.enter("inner")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "inner")
     }
     for (index, value) in self.inners.enumerated() {
-      violations.enter("inners", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "inners", index: index)
     }
     if case .text(let value)? = self.choice {
       violations.text(value, "text", max: 2)
     }
     if case .message(let value)? = self.choice {
-      violations.enter("message")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "message")
     }
     if case .number(let value)? = self.choice {
       violations.range(value, "number", to: 10)
