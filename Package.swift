@@ -171,6 +171,9 @@ let testSupport = [
     "guarded-work", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileJSON", "CampanileRPC",
     "CampanileStore", "Echo", "Gateway", "Logging", "NIOCore", "NIOPosix", "Notifications",
     path: "Tests/Support/guarded-work"),
+  program(
+    "message-validator", uses: "CampanileBase", "CampanileCodec", "CampanileMessages", "TestMessages",
+    path: "Tests/Support/message-validator"),
   program("simulation", uses: "SimulatedSuite", path: "Tests/Support/simulation"),
   program("store-crasher", uses: "CampanileStore", path: "Tests/Support/store-crasher"),
 ]

@@ -12,6 +12,7 @@ def codec(rows, _):
         rows.add(f"{verb} {found['bytes']:.0f} bytes", ours, "us", at_most=at_most)
         for name, limits in (("json", {"ratio_at_most": 0.2}), ("binary", {})):
             rows.add(f"  (baseline: swift-protobuf {name})", ours, "us", found[name + verb.capitalize()], **limits)
+    rows.add("decode and check the constraints (baseline: decode)", found["checked"], "us", found["decode"], ratio_at_most=1.15)
     rows.add("validate an array of notifications (baseline: JSONSerialization)", found["validate"], "GB/s", found["jsonSerialization"],
              at_least=1)
 

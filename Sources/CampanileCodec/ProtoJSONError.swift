@@ -67,10 +67,9 @@ public struct ProtoJSONError: Error, Sendable, Hashable {
   /// The number of bytes before the error.
   public var byteOffset: Int { storage.byteOffset }
   /// One sentence for people: the path, the error and the byte offset.
-  public var message: String {
-    let place = fieldPath.isEmpty ? "" : "\(fieldPath): "
-    return "\(place)\(storage.detail) (at byte \(byteOffset))"
-  }
+  public var message: String { fieldPath.isEmpty ? detail : "\(fieldPath): \(detail)" }
+  /// The error and the byte offset, without the path.
+  public var detail: String { "\(storage.detail) (at byte \(byteOffset))" }
 
   /// Returns the same error with the field path of `byteOffset` in `text`.
   ///

@@ -64,7 +64,7 @@ extension MessageGenerator {
     }
   }
 
-  private static func sortedKeys(_ key: FieldDescriptor, _ property: String) -> String {
+  static func sortedKeys(_ key: FieldDescriptor, _ property: String) -> String {
     switch key.type {
     case .bool: "[false, true]"
     case .string: "\(property).keysByUTF8"

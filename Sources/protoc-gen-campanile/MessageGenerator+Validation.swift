@@ -73,13 +73,25 @@ extension MessageGenerator {
       }
       for line in lines { source.line(line) }
     case .optional, .oneof:
-      var body = checks(rules, "value", name)
-      if inner { body += ["violations.enter(\(name))", "value.validate(into: &violations)", "violations.leave()"] }
+      // A value with presence is checked even if it is empty, as by protovalidate.
+      var present = rules
+      present.allowsZero = false
+      var body = checks(present, "value", name)
+      if inner {
+        body += [
+          "let count = violations.count", "value.validate(into: &violations)",
+          "violations.move(after: count, into: \(name))",
+        ]
+      }
       let missing = rules.isRequired ? "violations.absent(\(name))" : nil
       var head = "if let value = \(field.property)"
       if case .oneof(let property, _) = field.shape { head = "if case .\(field.name)(let value)? = self.\(property)" }
       if body.isEmpty, let missing {
-        source.line("if \(field.property) == nil { \(missing) }")
+        if case .oneof(let property, _) = field.shape {
+          source.line("if case .\(field.name)? = self.\(property) {} else { \(missing) }")
+        } else {
+          source.line("if \(field.property) == nil { \(missing) }")
+        }
       } else {
         source.line("\(head) {")
         source.indented { source in for line in body { source.line(line) } }
@@ -95,40 +107,51 @@ extension MessageGenerator {
 
   private func elements(_ field: FieldModel, _ name: String, _ inner: Bool, _ source: inout SourceText) {
     let rules = field.rules
-    if rules.isRequired { source.line("violations.entries(\(field.property).count, \(name), min: 1)") }
-    if case .repeated(let counts) = rules.kind {
-      if let arguments = Self.arguments(counts) {
-        source.line("violations.entries(\(field.property).count, \(name)\(arguments))")
-      }
-    }
+    counts(field, name, &source)
     if rules.elements.contains(where: \.isIgnored) { return }
     var body = rules.elements.flatMap { checks($0, "value", "\"\"") }
     if inner { body.append("value.validate(into: &violations)") }
     if body.isEmpty { return }
     source.block("for (index, value) in \(field.property).enumerated()") { source in
-      source.line("violations.enter(\(name), index: index)")
+      source.line("let count = violations.count")
       for line in body { source.line(line) }
-      source.line("violations.leave()")
+      source.line("violations.move(after: count, into: \(name), index: index)")
     }
   }
 
   private func entries(_ field: FieldModel, _ name: String, _ inner: Bool, _ source: inout SourceText) {
     let rules = field.rules
-    if case .map(let counts) = rules.kind, let arguments = Self.arguments(counts) {
-      source.line("violations.entries(\(field.property).count, \(name)\(arguments))")
-    }
+    counts(field, name, &source)
+    guard case .map(_, let keyField) = field.shape else { return }
     var body = rules.keys.flatMap { checks($0, "key", "\"\"") }
     let keyChecks = body.count
-    body += rules.elements.flatMap { checks($0, "value", "\"\"") }
-    if inner { body.append("value.validate(into: &violations)") }
-    if body.isEmpty { return }
-    source.block(
-      "for (key, \(body.count > keyChecks ? "value" : "_")) in \(field.property).sorted(by: { $0.key < $1.key })"
-    ) { source in
-      source.line("violations.enter(\(name), key: \"\\(key)\")")
-      for line in body { source.line(line) }
-      source.line("violations.leave()")
+    if !rules.elements.contains(where: \.isIgnored) {
+      body += rules.elements.flatMap { checks($0, "value", "\"\"") }
+      if inner { body.append("value.validate(into: &violations)") }
     }
+    if body.isEmpty { return }
+    // Sorted by key, so that equal messages have equal errors.
+    source.block("for key in \(Self.sortedKeys(keyField, field.property))") { source in
+      let binding = body.count > keyChecks ? "let value = \(field.property)[key]" : "\(field.property)[key] != nil"
+      source.line("guard \(binding) else { continue }")
+      source.line("let count = violations.count")
+      for line in body { source.line(line) }
+      let key = keyField.type == .string ? "key" : "\"\\(key)\""
+      source.line("violations.move(after: count, into: \(name), key: \(key))")
+    }
+  }
+
+  /// Writes the check of the number of entries of a list or a map.
+  private func counts(_ field: FieldModel, _ name: String, _ source: inout SourceText) {
+    var bounds = FieldRules.Bounds()
+    switch field.rules.kind {
+    case .repeated(let counts), .map(let counts): bounds = counts
+    default: break
+    }
+    if field.rules.isRequired { bounds.min = max(bounds.min ?? 0, 1) }
+    guard let arguments = Self.arguments(bounds) else { return }
+    let check = "violations.entries(\(field.property).count, \(name)\(arguments))"
+    source.line(field.rules.allowsZero ? "if !\(field.property).isEmpty { \(check) }" : check)
   }
 
   /// Returns the statements that check one value.
@@ -157,9 +180,10 @@ extension MessageGenerator {
       isEmpty = "\(value) == 0"
       let bounds = (range.lowest.map { ", from: \($0)" } ?? "") + (range.highest.map { ", to: \($0)" } ?? "")
       if !bounds.isEmpty { lines.append("violations.range(\(value), \(name)\(bounds))") }
-    case .enumeration(_, let isSpecified):
+    case .enumeration(let isDefined, let isSpecified):
       isEmpty = "\(value).rawValue == 0"
-      lines.append("violations.enumeration(\(value), \(name)\(isSpecified ? ", isRequired: true" : ""))")
+      if isDefined { lines.append("violations.enumeration(\(value), \(name))") }
+      if isSpecified { lines.append("violations.specified(\(value), \(name))") }
     case .repeated, .map: return []
     }
     return rules.allowsZero ? lines.map { "if !(\(isEmpty)) { \($0) }" } : lines

@@ -18,9 +18,9 @@ private struct Outer: ValidatedMessage {
     violations.text(name, "name", min: 1, max: 3)
     violations.entries(parts.count, "parts", max: 2)
     for (index, part) in parts.enumerated() {
-      violations.enter("parts", index: index)
+      let count = violations.count
       part.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "parts", index: index)
     }
   }
 }
@@ -71,9 +71,8 @@ struct ValidationTests {
 
   @Test func aKeyOfTheRequestIsShortened() {
     var violations = Violations()
-    violations.enter("entries", key: String(repeating: "k", count: 100))
     violations.text("", "", min: 1)
-    violations.leave()
+    violations.move(after: 0, into: "entries", key: String(repeating: "k", count: 100))
     #expect(violations.items.map(\.field) == ["entries." + String(repeating: "k", count: 64)])
   }
 }

@@ -21,6 +21,14 @@ private let hang = method("Hang", .unary)
 
 /// The client against the real server, over sockets.
 @Suite(.timeLimit(.minutes(1))) struct ClientServerTests {
+  @Test func errorOfUnreadableRequestNamesItsFieldOnce() throws {
+    let error = try #require(throws: ProtoJSONError.self) { try Note(jsonString: #"{"nope":1}"#) }
+    let reported = RPCError(error)
+    #expect(reported.message == "nope: the message has no such field (at byte 1)")
+    #expect(reported.fieldViolations.map(\.field) == ["nope"])
+    #expect(reported.fieldViolations.map(\.description) == ["the message has no such field (at byte 1)"])
+  }
+
   private func registry(ended: ClientLog<String>) -> MethodRegistry {
     var registry = MethodRegistry()
     registry.unary(clientEcho) { (note: Note, _: CallContext) async throws -> Note in note }

@@ -1,5 +1,18 @@
+import pathlib
+import subprocess
+
 import pytest
 from campanile import Suite
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def includes():
+    """The folders that scripts/generate gives to protoc."""
+    script = 'set -euo pipefail; source scripts/lib/common.sh; need_protos >&2; printf "%s\\n" "${imported[@]}"'
+    found = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / "protos", pathlib.Path("/usr/include"), *map(pathlib.Path, found.stdout.split())]
 
 
 @pytest.fixture(scope="session")

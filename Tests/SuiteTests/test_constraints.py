@@ -22,14 +22,6 @@ FIELD_LINE = 8
 RULE = "(buf.validate.field)"
 
 
-@pytest.fixture(scope="module")
-def includes():
-    """The folders that scripts/generate gives to protoc."""
-    script = 'set -euo pipefail; source scripts/lib/common.sh; need_protos >&2; printf "%s\\n" "${imported[@]}"'
-    found = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    return [ROOT / "protos", pathlib.Path("/usr/include"), *map(pathlib.Path, found.stdout.split())]
-
-
 def generate(includes, folder, field):
     (folder / "bad.proto").write_text(PROTO.replace("FIELD", field))
     return subprocess.run(
@@ -52,6 +44,7 @@ BAD = {
     "a pattern that needs backtracking": f'string text = 1 [{RULE}.string.pattern = "^a*a$"];',
     "rules of another type": f"string text = 1 [{RULE}.int32.gte = 0];",
     "required, and empty is ignored": f"string text = 1 [{RULE} = {{required: true, ignore: IGNORE_IF_ZERO_VALUE}}];",
+    "required elements": f"repeated string texts = 1 [{RULE}.repeated.items.required = true];",
     "a reason without a pattern": 'string text = 1 [(campanile.rpc.v1.violation) = {reason: "A" description: "b"}];',
 }
 
@@ -76,8 +69,8 @@ def test_good_constraints_are_generated(includes, tmp_path):
     result = generate(includes, tmp_path, field)
     assert result.returncode == 0, result.stderr
     swift = (tmp_path / "bad.swift").read_text()
-    for part in ('"must be good", reason: "TEXT_BAD"', "isRequired: true", "from: 0.0, to: 1.0", "to: 9)", "max: 3",
-                 'violations.absent("choice")', 'violations.enter("inner", key:',
+    for part in ('"must be good", reason: "TEXT_BAD"', "violations.specified(", "from: 0.0, to: 1.0", "to: 9)", "max: 3",
+                 'violations.absent("choice")', 'into: "inner", key:',
                  'if self.id.isEmpty { violations.text(self.id, "id", min: 1) } else { violations.pattern(self.id, "id",',
                  'if !(self.version != 0) { violations.absent("version") } else { violations.range(self.version,'):
         assert part in swift, f"{part} is missing in\n{swift}"

@@ -86,7 +86,7 @@ struct SigningKeyFiles: Sendable {
       do throws(ProtoJSONError) {
         description = try SigningKey(jsonUTF8: [UInt8](bytes))
       } catch {
-        throw Problem(text: "\(jsonPath): \(error.fieldPath): \(error.message)")
+        throw Problem(text: "\(jsonPath): \(error.message)")
       }
     }
     if description.keyId.isEmpty, stem.hasPrefix(Self.prefix) {

@@ -23,9 +23,8 @@ extension ValidatedMessage {
   ///   - fields: The lowerCamelCase names of the fields to validate, for an update mask. All if nil.
   public func validate(_ path: String, fields: [String]? = nil, into violations: inout Violations) {
     let count = violations.count
-    violations.enter(prefix: path)
     validate(into: &violations)
-    violations.leave()
-    if let fields { violations.keep(after: count, fields: fields, of: path) }
+    if let fields { violations.keep(after: count, fields: fields) }
+    if !path.isEmpty { violations.move(after: count, inside: String(path.dropLast())) }
   }
 }

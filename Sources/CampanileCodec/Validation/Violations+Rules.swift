@@ -9,8 +9,19 @@ extension Violations {
   ) {
     let sizeBytes = value.utf8.count
     // Every code point has one to four bytes, so most texts need no counting.
-    if sizeBytes <= max, sizeBytes >= min, min <= 1, !value.utf8.contains(0) { return }
+    if sizeBytes <= max, sizeBytes >= min, min <= 1, !Self.containsNUL(value) { return }
     invalidText(value, name(), min: min, max: max)
+  }
+
+  /// Without an early exit, because the compiler makes vector instructions of such a loop only.
+  @inlinable
+  static func containsNUL(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      var found: UInt8 = 0
+      for byte in bytes { found |= byte == 0 ? 1 : 0 }
+      return found != 0
+    }
   }
 
   @usableFromInline
@@ -24,7 +35,7 @@ extension Violations {
       add(name, "must have at most \(max) characters", .tooLong)
     } else if count < min {
       add(name, "must have at least \(min) characters", .tooShort)
-    } else if value.utf8.contains(0) {
+    } else if Self.containsNUL(value) {
       add(name, "must not contain U+0000", .textInvalid)
     }
   }
@@ -37,7 +48,7 @@ extension Violations {
       add("\(name)", "must have at most \(max) bytes of UTF-8", .tooLong)
     } else if sizeBytes < min {
       add("\(name)", "must have at least \(min) bytes of UTF-8", .tooShort)
-    } else if value.utf8.contains(0) {
+    } else if Self.containsNUL(value) {
       add("\(name)", "must not contain U+0000", .textInvalid)
     }
   }
@@ -55,7 +66,8 @@ extension Violations {
   public mutating func oneOf(
     _ value: String, _ name: StaticString, _ values: [String], _ description: StaticString, reason: StaticString
   ) {
-    if !values.contains(value) { violation(name, description, reason) }
+    // Unlike `==`, which treats canonically equivalent texts as equal.
+    if !values.contains(where: { $0.utf8.elementsEqual(value.utf8) }) { violation(name, description, reason) }
   }
 
   @usableFromInline
@@ -91,14 +103,16 @@ extension Violations {
     if !(value <= highest) { add("\(name)", "must be at most \(highest)", .outOfRange) }
   }
 
-  /// Checks that an enum's value is named in the contract, and is not the unspecified one if `isRequired`.
+  /// Checks that an enum's value is named in the contract.
   @inlinable
-  public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString, isRequired: Bool = false) {
-    if value.rawValue == 0 {
-      if isRequired { add("\(name)", "must be given", .enumUnspecified) }
-    } else if value.protoName == nil {
-      add("\(name)", "\(value.rawValue) is not a value of \(E.self)", .enumUnknown)
-    }
+  public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString) {
+    if value.protoName == nil { add("\(name)", "\(value.rawValue) is not a value of \(E.self)", .enumUnknown) }
+  }
+
+  /// Checks that an enum's value is not the unspecified one.
+  @inlinable
+  public mutating func specified<E: ProtoEnum>(_ value: E, _ name: StaticString) {
+    if value.rawValue == 0 { add("\(name)", "must be given", .enumUnspecified) }
   }
 
   /// Checks the number of entries of a list or a map.

@@ -6,15 +6,6 @@ public struct Violations: Sendable {
   public static let countMax = 64
 
   public private(set) var items: [RPCError.FieldViolation] = []
-  /// The path of the message under validation, outermost component first.
-  private var path: [PathComponent] = []
-
-  private enum PathComponent: Sendable {
-    case prefix(String)
-    case field(StaticString)
-    case element(StaticString, Int)
-    case entry(StaticString, String)
-  }
 
   public init() {}
 
@@ -25,7 +16,7 @@ public struct Violations: Sendable {
   /// is relative to the message under validation.
   public mutating func add(_ field: String, _ description: String, _ reason: Reason) {
     guard items.count < Self.countMax else { return }
-    items.append(.init(field: inside(field), description: description, reason: reason.rawValue))
+    items.append(.init(field: field, description: description, reason: reason.rawValue))
   }
 
   /// Returns a required message, validated by `check`. Without one, adds a violation and returns an empty message.
@@ -59,47 +50,41 @@ public struct Violations: Sendable {
       reason: others > 0 ? Reason.fieldsInvalid.rawValue : first.reason, fieldViolations: items)
   }
 
-  // MARK: The path
+  // MARK: Paths
+  // A message is validated with paths relative to itself. Only its violations cost more than the comparison of a count.
 
-  /// Begins the validation of a field's message. `leave()` ends it.
-  public mutating func enter(_ field: StaticString) { path.append(.field(field)) }
-
-  /// Begins the validation of an element of a list.
-  public mutating func enter(_ field: StaticString, index: Int) { path.append(.element(field, index)) }
-
-  /// Begins the validation of an entry of a map. The key comes from the request: at most 64 characters are reported.
-  public mutating func enter(_ field: StaticString, key: String) {
-    path.append(.entry(field, String(key.unicodeScalars.prefix(64))))
+  /// Moves the violations after the first `count` into a field's message.
+  @inlinable
+  public mutating func move(after count: Int, into field: StaticString) {
+    if items.count > count { move(after: count, inside: "\(field)") }
   }
 
-  /// Begins the validation of a message at a path that ends in a dot or is empty.
-  mutating func enter(prefix: String) { path.append(.prefix(prefix)) }
+  /// Moves the violations after the first `count` into an element of a list.
+  @inlinable
+  public mutating func move(after count: Int, into field: StaticString, index: Int) {
+    if items.count > count { move(after: count, inside: "\(field)[\(index)]") }
+  }
 
-  public mutating func leave() { path.removeLast() }
+  /// Moves the violations after the first `count` into an entry of a map. The key comes from the request: at most 64
+  /// characters are reported.
+  @inlinable
+  public mutating func move(after count: Int, into field: StaticString, key: String) {
+    if items.count > count { move(after: count, inside: "\(field).\(String(key.unicodeScalars.prefix(64)))") }
+  }
 
-  private func inside(_ field: String) -> String {
-    var result = ""
-    for component in path {
-      switch component {
-      case .prefix(let text): result += text
-      case .field(let name): result += "\(name)."
-      case .element(let name, let index): result += "\(name)[\(index)]."
-      case .entry(let name, let key): result += "\(name).\(key)."
-      }
+  /// A violation without a path is about the element or the entry itself.
+  @usableFromInline
+  mutating func move(after count: Int, inside path: String) {
+    for index in items.indices[count...] {
+      items[index].field = items[index].field.isEmpty ? path : "\(path).\(items[index].field)"
     }
-    // A violation of an element or an entry itself.
-    if field.isEmpty, result.last == "." { result.removeLast() }
-    return result + field
   }
 
-  /// Keeps the violations added after the first `count` only if they are about one of these fields of the message at
-  /// `path`, or about their parts.
-  mutating func keep(after count: Int, fields: some Sequence<String>, of path: String) {
+  /// Keeps the violations added after the first `count` only if they are about one of these fields, or their parts.
+  mutating func keep(after count: Int, fields: [String]) {
     let kept = items[count...].filter { item in
       fields.contains { field in
-        let name = path + field
-        return item.field.hasPrefix(name)
-          && [nil, ".", "["].contains(item.field.dropFirst(name.count).first)
+        item.field.hasPrefix(field) && [nil, ".", "["].contains(item.field.dropFirst(field.count).first)
       }
     }
     items.replaceSubrange(count..., with: kept)

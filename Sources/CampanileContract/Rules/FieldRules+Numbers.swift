@@ -58,6 +58,9 @@ extension FieldRules {
       if field.isRepeated, kind != nil { throw ContractError("has rules of another type") }
       try checkValue(field.type)
     }
+    guard !(elements + keys).contains(where: \.isRequired) else {
+      throw ContractError("has required elements, which is not supported")
+    }
     try checkPossible()
   }
 

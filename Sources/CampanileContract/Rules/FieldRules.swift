@@ -9,6 +9,12 @@ package struct FieldRules: Sendable {
   package struct Bounds: Sendable {
     package var min: UInt64?
     package var max: UInt64?
+
+    package init(min: UInt64? = nil, max: UInt64? = nil) {
+      self.min = min
+      self.max = max
+    }
+
     package var isEmpty: Bool { min == nil && max == nil }
   }
 

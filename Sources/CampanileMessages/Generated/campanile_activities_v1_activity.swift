@@ -728,16 +728,16 @@ public struct Alert: ValidatedMessage {
     violations.text(self.titleLocKey, "titleLocKey", max: 1000)
     violations.entries(self.titleLocArgs.count, "titleLocArgs", max: 20)
     for (index, value) in self.titleLocArgs.enumerated() {
-      violations.enter("titleLocArgs", index: index)
+      let count = violations.count
       violations.text(value, "", max: 1000)
-      violations.leave()
+      violations.move(after: count, into: "titleLocArgs", index: index)
     }
     violations.text(self.locKey, "locKey", max: 1000)
     violations.entries(self.locArgs.count, "locArgs", max: 20)
     for (index, value) in self.locArgs.enumerated() {
-      violations.enter("locArgs", index: index)
+      let count = violations.count
       violations.text(value, "", max: 1000)
-      violations.leave()
+      violations.move(after: count, into: "locArgs", index: index)
     }
     violations.text(self.sound, "sound", max: 1000)
   }

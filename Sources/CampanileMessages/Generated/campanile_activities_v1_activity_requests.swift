@@ -306,13 +306,14 @@ public struct StartActivityRequest: ValidatedMessage {
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.text(self.environment, "environment", min: 1)
-    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.enumeration(self.origin, "origin")
+    violations.specified(self.origin, "origin")
     if self.contentState == nil { violations.absent("contentState") }
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if let value = self.relevanceScore {
@@ -510,9 +511,9 @@ public struct UpdateActivityRequest: ValidatedMessage {
     violations.text(self.activityId, "activityId", min: 1)
     if !(self.event.isEmpty) { violations.oneOf(self.event, "event", ["update", "end"], "must be update or end: APNs has no other events, pausing is an update with another state", reason: "EVENT_INVALID") }
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
     if let value = self.relevanceScore {
       violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
@@ -1021,9 +1022,9 @@ public struct EndActivityRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.text(self.activityId, "activityId", min: 1)
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
   }
 }

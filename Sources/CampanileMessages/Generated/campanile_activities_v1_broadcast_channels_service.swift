@@ -128,7 +128,8 @@ public struct CreateBroadcastChannelRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
-    violations.enumeration(self.storagePolicy, "storagePolicy", isRequired: true)
+    violations.enumeration(self.storagePolicy, "storagePolicy")
+    violations.specified(self.storagePolicy, "storagePolicy")
   }
 }
 

@@ -258,7 +258,8 @@ public struct TestStartRequest: ValidatedMessage {
     violations.text(self.userId, "userId", min: 1, max: 128)
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.text(self.environment, "environment", min: 1)
-    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.enumeration(self.origin, "origin")
+    violations.specified(self.origin, "origin")
   }
 }
 

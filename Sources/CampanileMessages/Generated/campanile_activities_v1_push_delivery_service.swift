@@ -868,9 +868,9 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.entries(self.apnsIds.count, "apnsIds", min: 1, max: 1000)
     for (index, value) in self.apnsIds.enumerated() {
-      violations.enter("apnsIds", index: index)
+      let count = violations.count
       violations.text(value, "", min: 1, max: 128)
-      violations.leave()
+      violations.move(after: count, into: "apnsIds", index: index)
     }
   }
 }
@@ -1018,9 +1018,9 @@ public struct DeleteDeadLettersRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.entries(self.apnsIds.count, "apnsIds", min: 1, max: 1000)
     for (index, value) in self.apnsIds.enumerated() {
-      violations.enter("apnsIds", index: index)
+      let count = violations.count
       violations.text(value, "", min: 1, max: 128)
-      violations.leave()
+      violations.move(after: count, into: "apnsIds", index: index)
     }
   }
 }

@@ -431,7 +431,8 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
   private static let textPattern1 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.kind, "kind", isRequired: true)
+    violations.enumeration(self.kind, "kind")
+    violations.specified(self.kind, "kind")
     violations.text(self.token, "token", min: 1)
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.text(self.environment, "environment", min: 1)

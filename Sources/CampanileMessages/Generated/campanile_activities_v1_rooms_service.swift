@@ -188,13 +188,14 @@ public struct JoinRoomRequest: ValidatedMessage {
     violations.text(self.environment, "environment", min: 1)
     violations.pattern(self.roomId, "roomId", Self.textPattern1, "must be 48 lower-case hexadecimal digits", reason: "ROOM_ID_INVALID")
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
-    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.enumeration(self.origin, "origin")
+    violations.specified(self.origin, "origin")
     violations.range(self.waitingMinutesMax, "waitingMinutesMax", from: 0, to: 480)
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.requestId, "requestId", max: 64)

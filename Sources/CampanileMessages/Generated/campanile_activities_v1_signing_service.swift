@@ -330,9 +330,9 @@ public struct CreateSigningKeyRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.key {
-      violations.enter("key")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "key")
     } else {
       violations.absent("key")
     }

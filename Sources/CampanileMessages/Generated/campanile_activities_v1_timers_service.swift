@@ -221,15 +221,16 @@ public struct StartTimerRequest: ValidatedMessage {
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.text(self.environment, "environment", min: 1)
-    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.enumeration(self.origin, "origin")
+    violations.specified(self.origin, "origin")
     violations.text(self.methodName, "methodName", max: 100)
     violations.oneOf(self.sessionType, "sessionType", ["countdown", "countup", "freestyle", "interval", "multi", "quick", "rest", "single"], "must be one of countdown, countup, freestyle, interval, multi, quick, rest, single", reason: "SESSION_TYPE_UNKNOWN")
     if !(self.durationMs == 0) { violations.range(self.durationMs, "durationMs", from: 1000, to: 28800000) }
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.requestId, "requestId", max: 64)

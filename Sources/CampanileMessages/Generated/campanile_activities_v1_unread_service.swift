@@ -181,13 +181,14 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.text(self.environment, "environment", min: 1)
-    violations.enumeration(self.origin, "origin", isRequired: true)
+    violations.enumeration(self.origin, "origin")
+    violations.specified(self.origin, "origin")
     if !(self.itemsMax == 0) { violations.range(self.itemsMax, "itemsMax", from: 1, to: 5) }
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.requestId, "requestId", max: 64)
@@ -314,9 +315,9 @@ public struct PutUnreadSummaryRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.text(self.userId, "userId", min: 1, max: 128)
     if let value = self.summary {
-      violations.enter("summary")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "summary")
     } else {
       violations.absent("summary")
     }
@@ -636,9 +637,9 @@ public struct SendAlertRequest: ValidatedMessage {
     violations.text(self.notificationId, "notificationId", max: 128)
     if !(self.app.isEmpty) { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     if let value = self.alert {
-      violations.enter("alert")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "alert")
     }
     if let value = self.subtitle {
       violations.text(value, "subtitle", max: 1000)

@@ -349,9 +349,9 @@ public struct Heartbeat: ValidatedMessage {
     violations.range(self.periodMinutes, "periodMinutes", from: 1, to: 525600)
     violations.range(self.graceMinutes, "graceMinutes", from: 0, to: 525600)
     if let value = self.notification {
-      violations.enter("notification")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "notification")
     }
   }
 }
@@ -733,9 +733,9 @@ public struct ActionRun: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.action {
-      violations.enter("action")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "action")
     }
   }
 

@@ -65,9 +65,9 @@ public struct CreateTemplateRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.template {
-      violations.enter("template")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "template")
     } else {
       violations.absent("template")
     }
@@ -577,9 +577,9 @@ public struct CreateHeartbeatRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.heartbeat {
-      violations.enter("heartbeat")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "heartbeat")
     } else {
       violations.absent("heartbeat")
     }
@@ -985,9 +985,9 @@ public struct CreateWebhookRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.webhook {
-      violations.enter("webhook")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "webhook")
     } else {
       violations.absent("webhook")
     }

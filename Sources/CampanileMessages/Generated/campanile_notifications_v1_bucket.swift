@@ -394,14 +394,14 @@ public struct Bucket: ValidatedMessage {
       violations.text(value, "iconUrl", max: 2048)
     }
     if let value = self.quietHours {
-      violations.enter("quietHours")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "quietHours")
     }
     if let value = self.retention {
-      violations.enter("retention")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "retention")
     }
   }
 }

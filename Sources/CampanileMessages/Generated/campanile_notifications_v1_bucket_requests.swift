@@ -65,9 +65,9 @@ public struct CreateBucketRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.bucket {
-      violations.enter("bucket")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "bucket")
     } else {
       violations.absent("bucket")
     }

@@ -308,9 +308,9 @@ public struct ReadContainersResponse: ProtoMessage {
 
     public func validate(into violations: inout Violations) {
       for (index, value) in self.buckets.enumerated() {
-        violations.enter("buckets", index: index)
+        let count = violations.count
         value.validate(into: &violations)
-        violations.leave()
+        violations.move(after: count, into: "buckets", index: index)
       }
     }
   }
@@ -370,9 +370,9 @@ public struct ReadContainersResponse: ProtoMessage {
 
     public func validate(into violations: inout Violations) {
       for (index, value) in self.notifications.enumerated() {
-        violations.enter("notifications", index: index)
+        let count = violations.count
         value.validate(into: &violations)
-        violations.leave()
+        violations.move(after: count, into: "notifications", index: index)
       }
     }
   }

@@ -81,9 +81,9 @@ public struct NotificationDelivery: ValidatedMessage {
     violations.text(self.userId, "userId", min: 1, max: 128)
     violations.text(self.notificationId, "notificationId", min: 1, max: 128)
     if let value = self.record {
-      violations.enter("record")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "record")
     } else {
       violations.absent("record")
     }
@@ -147,9 +147,9 @@ public struct RecordDeliveriesRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.entries(self.deliveries.count, "deliveries", min: 1, max: 1000)
     for (index, value) in self.deliveries.enumerated() {
-      violations.enter("deliveries", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "deliveries", index: index)
     }
   }
 }

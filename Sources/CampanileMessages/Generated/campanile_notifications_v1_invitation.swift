@@ -599,7 +599,8 @@ public struct InviteToBucketRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.role, "role", isRequired: true)
+    violations.enumeration(self.role, "role")
+    violations.specified(self.role, "role")
     violations.text(self.requestId, "requestId", max: 64)
   }
 }
@@ -1256,7 +1257,8 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.role, "role", isRequired: true)
+    violations.enumeration(self.role, "role")
+    violations.specified(self.role, "role")
     violations.range(self.maxUses, "maxUses", from: 0)
   }
 }

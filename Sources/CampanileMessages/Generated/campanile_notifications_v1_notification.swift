@@ -518,26 +518,26 @@ public struct Notification: ValidatedMessage {
     violations.enumeration(self.priority, "priority")
     violations.entries(self.attachments.count, "attachments", max: 16)
     for (index, value) in self.attachments.enumerated() {
-      violations.enter("attachments", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "attachments", index: index)
     }
     violations.entries(self.actions.count, "actions", max: 16)
     for (index, value) in self.actions.enumerated() {
-      violations.enter("actions", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "actions", index: index)
     }
     if let value = self.tapAction {
-      violations.enter("tapAction")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "tapAction")
     }
     violations.text(self.collapseKey, "collapseKey", max: 64)
     if let value = self.`repeat` {
-      violations.enter("repeat")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "repeat")
     }
   }
 
@@ -814,7 +814,8 @@ public struct Attachment: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.mediaType, "mediaType", isRequired: true)
+    violations.enumeration(self.mediaType, "mediaType")
+    violations.specified(self.mediaType, "mediaType")
     violations.text(self.url, "url", max: 2048)
     violations.text(self.name, "name", max: 256)
     violations.text(self.contentType, "contentType", max: 127)
@@ -987,7 +988,8 @@ public struct Action: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.type, "type", isRequired: true)
+    violations.enumeration(self.type, "type")
+    violations.specified(self.type, "type")
     violations.text(self.value, "value", max: 2048)
     violations.text(self.title, "title", max: 128)
     violations.text(self.icon, "icon", max: 256)

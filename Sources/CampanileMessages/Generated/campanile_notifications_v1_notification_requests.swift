@@ -119,19 +119,20 @@ public struct CreateNotificationRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.notification {
-      violations.enter("notification")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "notification")
     } else {
       violations.absent("notification")
     }
     violations.text(self.requestId, "requestId", max: 64)
     violations.entries(self.variables.count, "variables", max: 64)
-    for (key, value) in self.variables.sorted(by: { $0.key < $1.key }) {
-      violations.enter("variables", key: "\(key)")
+    for key in self.variables.keysByUTF8 {
+      guard let value = self.variables[key] else { continue }
+      let count = violations.count
       violations.pattern(key, "", Self.textPattern0, "must have a name of 1 to 64 letters, digits and underscores", reason: "TEXT_INVALID")
       violations.text(value, "", max: 4096)
-      violations.leave()
+      violations.move(after: count, into: "variables", key: key)
     }
   }
 }
@@ -354,9 +355,9 @@ public struct BatchCreateResult: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if case .notification(let value)? = self.outcome {
-      violations.enter("notification")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "notification")
     }
   }
 

@@ -185,9 +185,9 @@ public struct UserSettings: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.quietHours {
-      violations.enter("quietHours")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "quietHours")
     }
     if !(self.summarySize == 0) { violations.range(self.summarySize, "summarySize", from: 3, to: 5) }
   }
@@ -251,9 +251,9 @@ public struct QuietHours: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.entries(self.windows.count, "windows", max: 32)
     for (index, value) in self.windows.enumerated() {
-      violations.enter("windows", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "windows", index: index)
     }
   }
 }
@@ -342,9 +342,10 @@ public struct QuietWindow: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.entries(self.days.count, "days", max: 7)
     for (index, value) in self.days.enumerated() {
-      violations.enter("days", index: index)
-      violations.enumeration(value, "", isRequired: true)
-      violations.leave()
+      let count = violations.count
+      violations.enumeration(value, "")
+      violations.specified(value, "")
+      violations.move(after: count, into: "days", index: index)
     }
   }
 }

@@ -281,7 +281,8 @@ public struct ShareBucketRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.role, "role", isRequired: true)
+    violations.enumeration(self.role, "role")
+    violations.specified(self.role, "role")
   }
 }
 
@@ -919,9 +920,9 @@ public struct PublishWithKeyRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.notification {
-      violations.enter("notification")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "notification")
     } else {
       violations.absent("notification")
     }

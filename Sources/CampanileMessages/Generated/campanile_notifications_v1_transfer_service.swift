@@ -139,9 +139,9 @@ public struct ExportedNotification: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.notification {
-      violations.enter("notification")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "notification")
     }
   }
 }
@@ -274,39 +274,39 @@ public struct TransferEntry: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if case .settings(let value)? = self.entry {
-      violations.enter("settings")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "settings")
     }
     if case .bucket(let value)? = self.entry {
-      violations.enter("bucket")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "bucket")
     }
     if case .notification(let value)? = self.entry {
-      violations.enter("notification")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "notification")
     }
     if case .template(let value)? = self.entry {
-      violations.enter("template")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "template")
     }
     if case .heartbeat(let value)? = self.entry {
-      violations.enter("heartbeat")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "heartbeat")
     }
     if case .webhook(let value)? = self.entry {
-      violations.enter("webhook")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "webhook")
     }
     if case .scheduled(let value)? = self.entry {
-      violations.enter("scheduled")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "scheduled")
     }
   }
 
@@ -437,9 +437,9 @@ public struct ImportUserDataRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.entry {
-      violations.enter("entry")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "entry")
     }
   }
 }

@@ -715,14 +715,14 @@ public struct AssetChange: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if case .put(let value)? = self.change {
-      violations.enter("put")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "put")
     }
     if case .delete(let value)? = self.change {
-      violations.enter("delete")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "delete")
     }
   }
 

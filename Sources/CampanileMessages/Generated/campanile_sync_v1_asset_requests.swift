@@ -165,9 +165,9 @@ public struct PutAssetRequest: ValidatedMessage {
     if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if let value = self.put {
-      violations.enter("put")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "put")
     } else {
       violations.absent("put")
     }
@@ -398,9 +398,9 @@ public struct CommitAssetsRequest: ValidatedMessage {
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.entries(self.changes.count, "changes", min: 1, max: 100)
     for (index, value) in self.changes.enumerated() {
-      violations.enter("changes", index: index)
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "changes", index: index)
     }
     violations.text(self.requestId, "requestId", max: 64)
   }
@@ -1549,9 +1549,10 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
     violations.text(self.name, "name", min: 1, max: 255)
     violations.range(self.sinceVersion, "sinceVersion", from: 0)
     for (index, value) in self.accept.enumerated() {
-      violations.enter("accept", index: index)
-      violations.enumeration(value, "", isRequired: true)
-      violations.leave()
+      let count = violations.count
+      violations.enumeration(value, "")
+      violations.specified(value, "")
+      violations.move(after: count, into: "accept", index: index)
     }
   }
 }

@@ -234,7 +234,8 @@ public struct SyncDevice: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if self.id.isEmpty { violations.text(self.id, "id", min: 1) } else { violations.pattern(self.id, "id", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
-    violations.enumeration(self.role, "role", isRequired: true)
+    violations.enumeration(self.role, "role")
+    violations.specified(self.role, "role")
     violations.text(self.displayName, "displayName", max: 100)
   }
 }
@@ -312,7 +313,8 @@ public struct SyncUpdateMessage: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.type, "type", isRequired: true)
+    violations.enumeration(self.type, "type")
+    violations.specified(self.type, "type")
     violations.text(self.entityId, "entityId", max: 128)
     if self.timestamp == nil { violations.absent("timestamp") }
   }
@@ -407,9 +409,9 @@ public struct SyncUpdate: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.message {
-      violations.enter("message")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "message")
     }
   }
 }
@@ -460,9 +462,9 @@ public struct RegisterDeviceRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if let value = self.device {
-      violations.enter("device")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "device")
     } else {
       violations.absent("device")
     }
@@ -742,9 +744,9 @@ public struct PublishUpdateRequest: ValidatedMessage {
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.mutationId, "mutationId", min: 1, max: 64)
     if let value = self.message {
-      violations.enter("message")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "message")
     } else {
       violations.absent("message")
     }

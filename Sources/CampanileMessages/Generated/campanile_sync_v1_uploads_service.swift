@@ -370,9 +370,9 @@ public struct UploadContentRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if case .chunk(let value)? = self.message {
-      violations.enter("chunk")
+      let count = violations.count
       value.validate(into: &violations)
-      violations.leave()
+      violations.move(after: count, into: "chunk")
     }
   }
 

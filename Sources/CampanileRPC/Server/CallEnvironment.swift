@@ -124,9 +124,7 @@ extension RPCError {
   /// Creates the error for a message that could not be decoded.
   public init(_ error: ProtoJSONError) {
     self.init(
-      .invalidArgument, error.fieldPath.isEmpty ? error.message : "\(error.fieldPath): \(error.message)",
-      reason: error.reason,
-      errorMetadata: ["byteOffset": String(error.byteOffset)],
-      fieldViolations: [FieldViolation(field: error.fieldPath, description: error.message, reason: error.reason)])
+      .invalidArgument, error.message, reason: error.reason, errorMetadata: ["byteOffset": String(error.byteOffset)],
+      fieldViolations: [FieldViolation(field: error.fieldPath, description: error.detail, reason: error.reason)])
   }
 }

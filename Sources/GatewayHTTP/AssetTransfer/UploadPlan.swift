@@ -79,7 +79,7 @@ struct UploadPlan: Sendable {
     tree.write(to: &writer)
     let bytes = writer.withUnsafeBytes { [UInt8]($0) }
     do throws(ProtoJSONError) { return try PutAssetRequest(jsonUTF8: bytes) } catch {
-      throw RPCError.invalidField(error.fieldPath, error.message, reason: error.reason)
+      throw RPCError.invalidField(error.fieldPath, error.detail, reason: error.reason)
     }
   }
 
