@@ -11,7 +11,7 @@ import Testing
     var floods: [String] = []
     for _ in 0...framesMax {
       let action = state.receive(
-        Envelope(), rpcMethod: .ping, UnsafeRawBufferPointer(start: nil, count: 0), nowMs: 0)
+        Envelope(id: .call(.number(1))), rpcMethod: .ping, UnsafeRawBufferPointer(start: nil, count: 0), nowMs: 0)
       if case .close(let error) = action { floods.append("\(error.reason): \(error.message)") }
     }
     #expect(floods == ["CONTROL_FLOOD: more than \(framesMax) control frames in 30000 ms"])

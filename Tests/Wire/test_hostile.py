@@ -209,19 +209,22 @@ def test_what_is_answered_before_the_sending_side_closes_still_arrives(echo):
             assert peer.receive() is None
 
 
-def test_failing_notifications_are_not_answered(echo):
-    """Alone or in a batch; the batch still waits for its other calls."""
+def test_calls_without_an_id_do_not_run(echo):
+    """Alone or in a batch; each gets an error, and the batch's other calls run."""
     fail = {"jsonrpc": "2.0", "method": "campanile.rpc.v1.EchoService/Fail", "params": {"code": 5}}
     unknown = {"jsonrpc": "2.0", "method": "no.such/Method"}
     undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"nope": 1}}
     stream = {"jsonrpc": "2.0", "method": EXPAND, "params": {"payload": "x", "count": 3}}
     slow = {"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "slow", "delayMs": 200}}
     with Peer(echo.port) as peer:
-        for notification in (fail, unknown, undecodable, stream):
-            peer.send(notification)
-            peer.send([notification])
+        for call in (fail, unknown, undecodable, stream):
+            peer.send(call)
+            alone = peer.receive()
+            assert alone["id"] is None and reason(alone) == "ID_MISSING" and not alone["error"]["data"]["processed"]
+            peer.send([call])
+            assert peer.receive() == [alone]
         peer.send([fail, unknown, slow, undecodable, stream])
-        assert peer.receive() == [{"jsonrpc": "2.0", "id": 1, "result": {"payload": "slow"}}]
+        assert peer.receive() == [alone] * 4 + [{"jsonrpc": "2.0", "id": 1, "result": {"payload": "slow"}}]
         assert peer.call(ECHO)["result"] == {}
 
 
@@ -315,10 +318,17 @@ def test_a_stopped_server_finishes_its_calls(tmp_path):
         peer.send({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x", "delayMs": 1000}})
         time.sleep(0.2)
         process.process.send_signal(signal.SIGTERM)
-        assert peer.receive() == {"jsonrpc": "2.0", "method": "rpc.drain", "params": {"lastId": 1}}
+        assert peer.receive() == {"jsonrpc": "2.0", "method": "rpc.drain"}
         peer.send({"jsonrpc": "2.0", "id": 2, "method": ECHO})
         refused = peer.receive()
-        assert refused["id"] == 2 and refused["error"]["data"] ["processed"] is False
+        assert refused["id"] == 2 and reason(refused) == "DRAINING" and refused["error"]["data"]["processed"] is False
         assert peer.receive()["result"] == {"payload": "x"}
+        # A frame that arrives in parts is refused as well before the connection closes.
+        frame = Peer.frame({"jsonrpc": "2.0", "id": 3, "method": ECHO})
+        peer.send_bytes(frame[:9])
+        time.sleep(0.4)
+        peer.send_bytes(frame[9:])
+        late = peer.receive()
+        assert late["id"] == 3 and reason(late) == "DRAINING" and late["error"]["data"]["processed"] is False
         assert peer.receive() is None
     assert process.process.wait(15) == 0

@@ -231,7 +231,7 @@ final class ClientConnection: ChannelInboundHandler {
         .unimplemented, "a client has no methods", reason: "METHOD_UNKNOWN", processed: false,
         protocolFailure: .unknownMethod)
       out.writeErrorFrame(id: id, error)
-    case .drain(let unseen): drain(unseen)
+    case .drain: drain()
     case .close(let error): close(error)
     }
     // A server that sends requests and never reads would let this buffer grow without bound.
@@ -240,9 +240,8 @@ final class ClientConnection: ChannelInboundHandler {
     }
   }
 
-  private func drain(_ unseen: [OpenClientCall]) {
+  private func drain() {
     slot?.draining(self)
-    for call in unseen { call.fail(LocalFailure.draining, raw: nil) }
     if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }
   }
 

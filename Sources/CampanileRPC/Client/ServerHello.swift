@@ -39,20 +39,6 @@ struct ServerHello: Equatable {
   }
 }
 
-/// The params of `rpc.drain`.
-enum DrainParams {
-  /// Returns the last id that the server accepted, 0 for none (`null`); `nil` if it cannot be read.
-  static func lastID(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64? {
-    guard var members = JSONObjectReader(bytes, range) else { return nil }
-    while let member = members.next() {
-      guard member.name == "lastId" else { continue }
-      if EnvelopeScanner.equals(bytes, member.value, "null") { return 0 }
-      return JSONObjectReader.integer(bytes, member.value).flatMap { UInt64(exactly: $0) }
-    }
-    return nil
-  }
-}
-
 extension ByteBuffer {
   mutating func writeHelloFrame(agent: String, token: String?, nonce: String?) {
     let frame = beginFrame()

@@ -73,10 +73,13 @@ extension ServerConnection {
       guard RPCMethod(method, 0..<method.count) == nil, core.dispatcher.refuses(call, method: method) else {
         return false
       }
-      if let refusal = state.refusal ?? state.open(call, id: id) {
+      let none = UnsafeRawBufferPointer(start: nil, count: 0)
+      if let refusal = state.refusal {
         reply(id: id, batch: nil, error: refusal)
+      } else if let inUse = state.open(call, id: id) {
+        act(on: inUse, none, nil, batch: nil)
       } else {
-        core.dispatcher.startCall(call, method: method, params: .init(start: nil, count: 0))
+        core.dispatcher.startCall(call, method: method, params: none)
       }
       return true
     }

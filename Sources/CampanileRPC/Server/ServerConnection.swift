@@ -68,28 +68,25 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     if core.asksForCredentials { treatAsStranger() }
   }
 
-  // MARK: responses to calls; a notification gets none
+  // MARK: responses to calls
 
   override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {
-    if let id = call.id { reply(id: id, batch: call.batch, result: result) }
+    reply(id: call.id, batch: call.batch, result: result)
   }
   override func reply(to call: ServerCall, error: RPCError) {
-    if let id = call.id { reply(id: id, batch: call.batch, error: error) }
+    reply(id: call.id, batch: call.batch, error: error)
   }
   override func reply(to call: ServerCall, rawError: UnsafeRawBufferPointer) {
-    if let id = call.id { reply(id: id, batch: call.batch, rawError: rawError) }
+    reply(id: call.id, batch: call.batch, rawError: rawError)
   }
   override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
-    guard let id = call.id else { return }
-    write { $0.writeMessageFrame(id: id, message: message) }
+    write { $0.writeMessageFrame(id: call.id, message: message) }
   }
   override func grantCredit(to call: ServerCall, messages: Int) {
-    guard let id = call.id else { return }
-    write { $0.writeCreditFrame(id: id, messages: messages) }
+    write { $0.writeCreditFrame(id: call.id, messages: messages) }
   }
   override func callAnswered(_ call: ServerCall) {
-    guard let id = call.id else { return }
-    state.answered(id, streamed: call.hasStreamed)
+    state.answered(call.id, streamed: call.hasStreamed)
   }
   override func handlerEnded() {
     state.handlerEnded()
@@ -325,18 +322,20 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
         let method = UnsafeRawBufferPointer(utf8)
         let rpc = RPCMethod(method, 0..<method.count)
         act(
-          on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs), frame, envelope, method: method,
-          batch: batch)
+          on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs, isInBatch: batch != nil), frame, envelope,
+          method: method, batch: batch)
       }
       return
     }
     let method = UnsafeRawBufferPointer(rebasing: frame[envelope.method])
     let rpc = RPCMethod(frame, envelope.method)
-    act(on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs), frame, envelope, method: method, batch: batch)
+    act(
+      on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs, isInBatch: batch != nil), frame, envelope,
+      method: method, batch: batch)
   }
 
   @inline(__always)
-  private func act(
+  func act(
     on action: ServerConnectionState<ServerCall>.Action, _ frame: UnsafeRawBufferPointer, _ envelope: Envelope?,
     method: UnsafeRawBufferPointer = .init(start: nil, count: 0), batch: BatchReply?
   ) {
@@ -348,24 +347,27 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     case .cancel(let call): call.end(RPCError(.cancelled, "the caller cancelled the call", reason: "CANCELLED"))
     case .credit(let call, let messages): call.received(credit: messages)
     case .ignore: break
-    case .pong(let id):
-      batch?.add()
-      reply(id: id, batch: batch, result: .init(start: nil, count: 0))
-    case .hello(let id, let params): hello(id, params, frame, batch: batch)
-    case .prove(let id, let params): prove(id, params, frame, batch: batch)
+    case .pong(let id): pong(id, frame, batch: batch)
+    case .hello(let id, let params): hello(id, params, frame)
+    case .prove(let id, let params): prove(id, params, frame)
     case .refuse(let id, let error):
-      // A notification never gets a response; a request with an unreadable id gets one with the id null.
-      if id == nil, let envelope, case .absent = envelope.id { return }
       batch?.add()
       reply(id: id, batch: batch, error: error)
     case .close(let error): close(error)
     }
   }
 
+  private func pong(_ id: CallID, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
+    if batch?.takes(id) == false { return act(on: state.idInUse(id), frame, nil, batch: batch) }
+    batch?.add()
+    reply(id: id, batch: batch, result: .init(start: nil, count: 0))
+  }
+
   private func startCall(
-    _ id: CallID?, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
+    _ id: CallID, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
     batch: BatchReply?
   ) {
+    if batch?.takes(id) == false { return act(on: state.idInUse(id), frame, nil, batch: batch) }
     var trusted = TrustedMetadata()
     var refusal: RPCError?
     if let range = envelope.metadata {
@@ -377,11 +379,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     let call = ServerCall(
       transport: self, id: id, batch: batch, metadata: trusted.metadata, isTrusted: state.isTrusted,
       principal: state.isTrusted ? trusted.principal : principal, startedAt: batchTime)
-    if let inUse = state.open(call, id: id) {
-      batch?.add()
-      return reply(id: id, batch: batch, error: inUse)
-    }
-    if id != nil { batch?.add() }
+    if let inUse = state.open(call, id: id) { return act(on: inUse, frame, nil, batch: batch) }
+    batch?.add()
     if let requested, requested <= 0 {
       refusal = RPCError(
         .deadlineExceeded, "the deadline passed before the call arrived", reason: "DEADLINE_EXCEEDED", processed: false)
@@ -403,7 +402,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     return TrustedMetadata(metadata: metadata)
   }
 
-  private func hello(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
+  private func hello(_ id: CallID, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer) {
     let hello = HelloParams(frame, range)
     if let wanted = hello.protocolVersion, wanted != HelloParams.version {
       return close(
@@ -427,7 +426,6 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       }
       challenge = core.authenticator.challenge(nonce: nonce)
     }
-    guard let id else { return }
     let limits = core.limits
     let proofs = challenge.map { challenge in
       ",\"nonce\":\"\(challenge.nonce)\",\"proofs\":[\(challenge.proofs.map { "\"\($0)\"" }.joined(separator: ","))]"
@@ -435,7 +433,6 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     let result =
       "{\"protocol\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"maxFrameBytes\":\(limits.frameBytesMax),"
       + "\"maxConcurrentCalls\":\(state.executingMax)\(proofs ?? "")}"
-    batch?.add()
-    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: batch, result: $0) }
+    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: nil, result: $0) }
   }
 }

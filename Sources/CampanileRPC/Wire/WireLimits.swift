@@ -48,6 +48,8 @@ public struct WireLimits: Sendable, Hashable {
   public var timeoutMsMax: Int64 = 600_000
   /// The initial credit of a stream: messages that may be sent before more are granted.
   public static let streamCredit = 32
+  /// The maximum credit of a sender, and of one grant, in messages: 2^31 − 1.
+  static let creditMax: Int64 = (1 << 31) - 1
 
   public init() {}
 }
