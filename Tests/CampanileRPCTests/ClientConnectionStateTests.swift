@@ -6,7 +6,7 @@ import Testing
 /// Transcripts of received frames and the resulting actions. Calls are strings.
 @Suite struct ClientConnectionStateTests {
   private static let greeting =
-    #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","agent":"s","maxFrameBytes":1000,"maxConcurrentCalls":3}}"#
+    #"{"jsonrpc":"2.0","id":"hello","result":{"version":"1","agent":"s","maxFrameBytes":1000,"maxConcurrentCalls":3}}"#
 
   /// Returns a description of the state machine's action for a frame.
   private func receive(_ state: inout ClientConnectionState<String>, _ frame: String) -> String {
@@ -37,7 +37,7 @@ import Testing
     #expect(receive(&cheated, Self.greeting) == "close UNAUTHENTICATED SERVER_UNPROVEN")
     let challenge = try #require(InternalTokenAuthenticator(token: token).challenge(nonce: nonce))
     let answer =
-      #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","maxFrameBytes":1000,"nonce":"\#(challenge.nonce)","#
+      #"{"jsonrpc":"2.0","id":"hello","result":{"version":"1","maxFrameBytes":1000,"nonce":"\#(challenge.nonce)","#
       + #""proofs":["\#(challenge.proofs[0])"]}}"#
     var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false, prover: prover)
     let proof = try #require(
@@ -50,8 +50,10 @@ import Testing
         }()))
     #expect(receive(&state, answer) == "prove \(proof)")
     #expect(!state.hasRoom && receive(&state, answer) == "ignore")
-    #expect(receive(&state, #"{"jsonrpc":"2.0","id":"prove","result":{"maxConcurrentCalls":7}}"#) == "ready")
-    #expect(state.hello.openCallsMax == 7 && state.hello.frameBytesMax == 1000)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","id":"prove","result":{"maxConcurrentCalls":7,"maxControlFrames":9}}"#)
+        == "ready")
+    #expect(state.hello.openCallsMax == 7 && state.hello.frameBytesMax == 1000 && state.hello.controlFramesMax == 9)
   }
 
   private func ready() -> ClientConnectionState<String> {
@@ -67,6 +69,14 @@ import Testing
     #expect(state.hello.frameBytesMax == 1000)
     #expect((1...3).map { state.open("\($0)", kind: .unary) } == [1, 2, 3])
     #expect(state.open("4", kind: .unary) == nil)
+  }
+
+  @Test(arguments: [#"{"version":"2"}"#, #"{"protocol":"1"}"#, "{}"])
+  func serverThatChoosesNoOfferedVersionIsRefused(result: String) {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","id":"hello","result":\#(result)}"#)
+        == "close FAILED_PRECONDITION VERSION_UNSUPPORTED")
   }
 
   @Test func helloIsOptionalWithoutToken() {

@@ -57,11 +57,52 @@ def test_largest_frame_is_served_and_one_byte_more_is_not(echo):
         assert peer.receive() is None
 
 
-def test_four_gigabytes_announced(echo):
+@pytest.mark.parametrize("head, expected", [
+    (b"\x00\xff\xff\xff", "FRAME_TOO_LARGE"), (b"\x01\0\0\x02", "FRAME_FLAGS_UNKNOWN"), (b"\xff\xff\xff\xff", "FRAME_FLAGS_UNKNOWN")])
+def test_lengths_and_flags_that_are_not_accepted(echo, head, expected):
     with Peer(echo.port) as peer:
-        peer.send_bytes(b"\xff\xff\xff\xff" + b"x" * 100)
-        assert reason(peer.receive()) == "FRAME_TOO_LARGE"
+        peer.send_bytes(head + b"x" * 100)
+        assert reason(peer.receive()) == expected
         assert peer.receive() is None
+
+
+def test_a_clients_own_limit_of_frames_is_kept(echo):
+    limit = 64 * 1024
+    with Peer(echo.port) as peer:
+        assert peer.hello(maxFrameBytes=limit)["result"]["maxFrameBytes"] == 4 * 1024 * 1024
+        fits, long = "x" * (limit - 1024), "x" * limit
+        assert peer.call(ECHO, {"payload": fits})["result"]["payload"] == fits
+        assert reason(peer.call(ECHO, {"payload": long})) == "RESULT_TOO_LARGE"
+        assert reason(peer.call(EXPAND, {"payload": long, "count": 2})) == "RESULT_TOO_LARGE"
+        peer.send([{"jsonrpc": "2.0", "id": f"b{i}", "method": ECHO, "params": {"payload": "x" * 20_000}} for i in range(4)])
+        body = peer.receive_raw()
+        assert len(body) <= limit
+        assert {reason(answer) for answer in json.loads(body) if "error" in answer} == {"RESULT_TOO_LARGE"}
+
+
+@pytest.mark.parametrize("params, expected", [
+    ({"versions": ["2", "3"]}, "VERSION_UNSUPPORTED"), ({"versions": []}, "VERSION_UNSUPPORTED"),
+    ({"versions": "1"}, "HELLO_INVALID"), ({"versions": [1]}, "HELLO_INVALID"), ({"versions": ["1"] * 101}, "HELLO_INVALID"),
+    ({"capabilities": {"a": 1}}, "HELLO_INVALID"), ({"capabilities": [None]}, "HELLO_INVALID"),
+    ({"maxFrameBytes": 65_535}, "HELLO_INVALID"), ({"maxFrameBytes": "1000000"}, "HELLO_INVALID"),
+    ({"maxFrameBytes": 1e6}, "HELLO_INVALID"),
+])
+def test_hello_with_other_versions_or_forms(echo, params, expected):
+    with Peer(echo.port) as peer:
+        answer = peer.call("rpc.hello", params)
+        assert answer["id"] == 1 and reason(answer) == expected
+        if expected == "HELLO_INVALID":
+            assert [v["field"] for v in answer["error"]["data"]["details"][1]["fieldViolations"]] == list(params)
+        assert peer.receive() is None
+
+
+@pytest.mark.parametrize("params", [
+    {}, {"versions": ["7", "1"]}, {"capabilities": ["compression", "fragments"]}, {"maxFrameBytes": 1 << 40}, {"future": [{}]}])
+def test_hello_with_more_than_the_server_knows(echo, params):
+    with Peer(echo.port) as peer:
+        result = peer.call("rpc.hello", params)["result"]
+        assert result["version"] == "1" and result["capabilities"] == []
+        assert peer.call(ECHO, {"payload": "x"})["result"] == {"payload": "x"}
 
 
 def test_a_frame_byte_by_byte(echo):

@@ -152,7 +152,13 @@ struct ClientConnectionState<Call> {
       guard error.code == .unimplemented, !hasToken else { return .close(error) }
     } else if let result = envelope.result {
       let answer = ServerHello(bytes, result)
-      if isProving { hello.openCallsMax = answer.openCallsMax } else { hello = answer }
+      if isProving {
+        hello.openCallsMax = answer.openCallsMax
+        hello.controlFramesMax = answer.controlFramesMax
+      } else {
+        guard answer.version == HelloParams.version else { return .close(HelloParams.versionUnsupported) }
+        hello = answer
+      }
     }
     if let prover {
       // The proof is not sent to a server that does not know the token.

@@ -36,14 +36,31 @@ struct ServerConnectionState<Call> {
   private(set) var isTrusted = false
   private(set) var isDraining = false
   private var hasSaidHello = false
-  private var malformedCount = 0
-  private var controlCount = 0
-  private var controlWindowStartMs: Int64 = 0
+  private var malformedFrames = FloodCount()
+  private var controlFrames = FloodCount()
   /// Stream frames that may still be in flight to calls that have ended.
   private var strayAllowance = 0
 
   init(limits: WireLimits) { self.limits = limits }
 
+  /// A count of frames in a window of time.
+  private struct FloodCount {
+    private var windowStartMs: Int64 = 0
+    private var count = 0
+
+    /// Counts a frame. Returns whether there are more than `countMax` in the window.
+    mutating func exceeds(_ countMax: Int, windowMs: Int64, nowMs: Int64) -> Bool {
+      if nowMs - windowStartMs >= windowMs {
+        windowStartMs = nowMs
+        count = 0
+      }
+      count += 1
+      return count > countMax
+    }
+  }
+
+  /// The maximum number of control frames in the window. A trusted connection carries the cancels of many callers.
+  var controlFramesMax: Int { limits.controlFramesMax * (isTrusted ? 100 : 1) }
   var executingMax: Int { isTrusted ? limits.executingCallsMaxTrusted : limits.executingCallsMax }
 
   /// Interprets a request, which is a frame or an entry of a batch. `rpcMethod` is `nil` for ordinary methods.
@@ -51,11 +68,11 @@ struct ServerConnectionState<Call> {
     _ envelope: Envelope, rpcMethod: RPCMethod?, _ bytes: UnsafeRawBufferPointer, nowMs: Int64, isInBatch: Bool = false
   ) -> Action {
     guard let rpcMethod else {
-      guard let id = envelope.callID else { return missingID }
+      guard let id = envelope.callID else { return missingID(nowMs: nowMs) }
       return refusal.map { .refuse(id, $0) } ?? .startCall(id)
     }
     if isInBatch, rpcMethod != .ping {
-      return malformed("rpc.ping is the only rpc. method allowed in a batch", id: envelope.callID)
+      return malformed("rpc.ping is the only rpc. method allowed in a batch", id: envelope.callID, nowMs: nowMs)
     }
     switch rpcMethod {
     case .message, .credit, .end: return receiveStreamFrame(rpcMethod, envelope, bytes, nowMs: nowMs)
@@ -66,7 +83,7 @@ struct ServerConnectionState<Call> {
       guard let target = target(envelope, bytes), let call = openCalls[target.id] else { return .ignore }
       return .cancel(call)
     }
-    guard let id = envelope.callID else { return rpcMethod == .unknown ? .ignore : missingID }
+    guard let id = envelope.callID else { return rpcMethod == .unknown ? .ignore : missingID(nowMs: nowMs) }
     switch rpcMethod {
     case .hello:
       guard !hasSaidHello else {
@@ -88,13 +105,11 @@ struct ServerConnectionState<Call> {
     }
   }
 
-  private var missingID: Action {
-    mutating get {
-      malformed(
-        EnvelopeFault(
-          kind: .invalid, message: "id is missing: without it a call would get no response", id: nil,
-          reason: "ID_MISSING"))
-    }
+  private mutating func missingID(nowMs: Int64) -> Action {
+    malformed(
+      EnvelopeFault(
+        kind: .invalid, message: "id is missing: without it a call would get no response", id: nil,
+        reason: "ID_MISSING"), nowMs: nowMs)
   }
 
   /// The error for a new call, if calls are not accepted now.
@@ -121,11 +136,13 @@ struct ServerConnectionState<Call> {
     }
     switch method {
     case .message:
-      guard let message = target.message else { return malformed("rpc.message without a message", id: nil) }
+      guard let message = target.message else {
+        return malformed("message is missing in rpc.message", id: nil, nowMs: nowMs)
+      }
       return .deliver(call, message)
     case .credit:
       guard let messages = target.messages, (1...WireLimits.creditMax).contains(messages) else {
-        return malformed("messages in rpc.credit must be 1 to 2^31 - 1", id: nil)
+        return malformed("messages in rpc.credit must be 1 to 2^31 - 1", id: nil, nowMs: nowMs)
       }
       // A grant of a few messages is legal, but not worth a frame.
       if messages < 4, let flood = countControl(nowMs: nowMs) { return .close(flood) }
@@ -135,32 +152,26 @@ struct ServerConnectionState<Call> {
   }
 
   /// Records a frame that is not a valid request; it counts towards the limit on malformed requests.
-  mutating func malformed(_ message: String, id: CallID?) -> Action {
-    malformed(EnvelopeFault(kind: .invalid, message: message, id: id))
+  mutating func malformed(_ message: String, id: CallID?, nowMs: Int64) -> Action {
+    malformed(EnvelopeFault(kind: .invalid, message: message, id: id), nowMs: nowMs)
   }
 
-  mutating func malformed(_ fault: EnvelopeFault) -> Action {
-    malformedCount += 1
-    if malformedCount > limits.malformedRequestsMax {
-      return .close(
-        RPCError(
-          .resourceExhausted, "more than \(limits.malformedRequestsMax) malformed requests", reason: "MALFORMED_FLOOD",
-          processed: false))
+  mutating func malformed(_ fault: EnvelopeFault, nowMs: Int64) -> Action {
+    let countMax = limits.malformedRequestsMax
+    guard malformedFrames.exceeds(countMax, windowMs: limits.floodWindowMs, nowMs: nowMs) else {
+      return .refuse(fault.id, fault.rpcError)
     }
-    return .refuse(fault.id, fault.rpcError)
+    return .close(
+      RPCError(
+        .resourceExhausted, "more than \(countMax) malformed requests in \(limits.floodWindowMs) ms",
+        reason: "MALFORMED_FLOOD", processed: false))
   }
 
   private mutating func countControl(nowMs: Int64) -> RPCError? {
-    if nowMs - controlWindowStartMs >= limits.controlWindowMs {
-      controlWindowStartMs = nowMs
-      controlCount = 0
-    }
-    controlCount += 1
-    // A trusted connection carries the cancels of many callers.
-    let framesMax = limits.controlFramesMax * (isTrusted ? 100 : 1)
-    guard controlCount > framesMax else { return nil }
+    let framesMax = controlFramesMax
+    guard controlFrames.exceeds(framesMax, windowMs: limits.floodWindowMs, nowMs: nowMs) else { return nil }
     return RPCError(
-      .resourceExhausted, "more than \(framesMax) control frames in \(limits.controlWindowMs) ms",
+      .resourceExhausted, "more than \(framesMax) control frames in \(limits.floodWindowMs) ms",
       reason: "CONTROL_FLOOD", processed: false)
   }
 }
@@ -168,22 +179,22 @@ struct ServerConnectionState<Call> {
 // MARK: - events from the connection
 
 extension ServerConnectionState {
-  /// Registers a call. Returns the action for an id that is in use.
+  /// Registers a call. Returns false if its id is in use.
   @inline(__always)
-  mutating func open(_ call: Call, id: CallID) -> Action? {
-    guard openCalls.insert(call, for: id) else { return idInUse(id) }
+  mutating func open(_ call: Call, id: CallID) -> Bool {
+    guard openCalls.insert(call, for: id) else { return false }
     executingCount += 1
-    return nil
+    return true
   }
 
   /// Refuses a request whose id an open call, or an earlier entry of its batch, has.
   ///
   /// The error has no id: a client that pairs responses by id would take it for the open call's response.
-  mutating func idInUse(_ id: CallID) -> Action {
+  mutating func idInUse(_ id: CallID, nowMs: Int64) -> Action {
     malformed(
       EnvelopeFault(
         kind: .invalid, message: "the id is in use by an open call", id: nil, reason: "ID_IN_USE",
-        metadata: ["id": id.jsonText]))
+        metadata: ["id": id.jsonText]), nowMs: nowMs)
   }
 
   /// Records the response to a call; later frames for it are strays.

@@ -42,9 +42,8 @@ extension ServerConnection {
       return close(InternalTokenAuthenticator.wrongToken, id: id)
     }
     trust()
-    Array("{\"maxConcurrentCalls\":\(state.executingMax)}".utf8).withUnsafeBytes {
-      reply(id: id, batch: nil, result: $0)
-    }
+    let result = "{\"maxConcurrentCalls\":\(state.executingMax),\"maxControlFrames\":\(state.controlFramesMax)}"
+    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: nil, result: $0) }
   }
 
   /// Uses a credential for all calls of the connection that bring no other.

@@ -76,10 +76,10 @@ extension ServerConnection {
       let none = UnsafeRawBufferPointer(start: nil, count: 0)
       if let refusal = state.refusal {
         reply(id: id, batch: nil, error: refusal)
-      } else if let inUse = state.open(call, id: id) {
-        act(on: inUse, none, nil, batch: nil)
-      } else {
+      } else if state.open(call, id: id) {
         core.dispatcher.startCall(call, method: method, params: none)
+      } else {
+        act(on: state.idInUse(id, nowMs: nowMs), none, nil, batch: nil)
       }
       return true
     }

@@ -21,7 +21,7 @@ extension ServerConnection {
   }
 
   private func slowRefusal(ofBytes sizeBytes: Int, _ batch: BatchReply?) -> RPCError? {
-    let frameBytesMax = core.limits.frameBytesMax
+    let frameBytesMax = sentFrameBytesMax
     // Part of a batch's frame is reserved for its errors.
     let reserve = min(max(frameBytesMax / 8, core.limits.batchEntriesMax * 512), frameBytesMax / 2)
     let room = batch.map { frameBytesMax - reserve - $0.sizeBytes } ?? frameBytesMax

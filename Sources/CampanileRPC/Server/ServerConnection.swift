@@ -47,7 +47,9 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   var queuedBytesBefore = 0
   let openedAt: NIODeadline
   /// The size above which a result is reserved until it is written.
-  let longResultBytes: Int
+  private(set) var longResultBytes: Int
+  /// The length of the longest frame to send: the server's limit, or the client's if that is lower.
+  private(set) var sentFrameBytesMax: Int
   private var trustedMetadata = TrustedMetadataCache()
   /// The handler that holds the client's certificate, until the certificate was read.
   var clientTLS: NIOSSLServerHandler?
@@ -62,6 +64,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     outgoing = ByteBuffer()
     batchTime = context.loop.now
     openedAt = batchTime
+    sentFrameBytesMax = core.limits.frameBytesMax
     longResultBytes = min(64 * 1024, core.limits.frameBytesMax - 512)
     timing = ConnectionTiming(limits: core.limits, now: batchTime)
     super.init(context: context, timeoutMsMax: core.limits.timeoutMsMax)
@@ -80,6 +83,12 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     reply(id: call.id, batch: call.batch, rawError: rawError)
   }
   override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
+    guard message.count <= sentFrameBytesMax - 512 else {
+      return call.end(
+        RPCError(
+          .resourceExhausted, "the message of \(message.count) bytes is longer than a frame may be",
+          reason: "RESULT_TOO_LARGE"))
+    }
     write { $0.writeMessageFrame(id: call.id, message: message) }
   }
   override func grantCredit(to call: ServerCall, messages: Int) {
@@ -193,12 +202,17 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       let message =
         switch error {
         case .empty: "a frame must not be empty"
+        case .flags(let flags): "the frame's first byte is \(flags), but no flags are defined: it must be 0"
         case .tooLarge(let length):
           "a frame of \(length) bytes is longer than the limit of \(core.limits.frameBytesMax)"
         }
-      let reason = error == .empty ? "FRAME_EMPTY" : "FRAME_TOO_LARGE"
-      close(
-        RPCError(error == .empty ? .invalidArgument : .resourceExhausted, message, reason: reason, processed: false))
+      let (code, reason): (RPCError.Code, String) =
+        switch error {
+        case .empty: (.invalidArgument, "FRAME_EMPTY")
+        case .flags: (.invalidArgument, "FRAME_FLAGS_UNKNOWN")
+        case .tooLarge: (.resourceExhausted, "FRAME_TOO_LARGE")
+        }
+      close(RPCError(code, message, reason: reason, processed: false))
     }
   }
 
@@ -281,11 +295,13 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   // MARK: frames
 
+  var nowMs: Int64 { Int64(batchTime.uptimeNanoseconds / 1_000_000) }
+
   private func receive(frame: UnsafeRawBufferPointer) {
     if EnvelopeScanner.isBatch(frame) { return receiveBatch(frame) }
     let envelope: Envelope
     do throws(EnvelopeFault) { envelope = try EnvelopeScanner.scan(frame) } catch {
-      return act(on: state.malformed(error), frame, nil, batch: nil)
+      return act(on: state.malformed(error, nowMs: nowMs), frame, nil, batch: nil)
     }
     receive(envelope, frame, batch: nil)
   }
@@ -295,13 +311,13 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     do throws(EnvelopeFault) {
       entries = try EnvelopeScanner.batchEntries(frame, countMax: core.limits.batchEntriesMax)
     } catch {
-      return act(on: state.malformed(error), frame, nil, batch: nil)
+      return act(on: state.malformed(error, nowMs: nowMs), frame, nil, batch: nil)
     }
     let batch = BatchReply()
     for range in entries where !isClosing {
       let entry = UnsafeRawBufferPointer(rebasing: frame[range])
       do throws(EnvelopeFault) { receive(try EnvelopeScanner.scan(entry), entry, batch: batch) } catch {
-        act(on: state.malformed(error), entry, nil, batch: batch)
+        act(on: state.malformed(error, nowMs: nowMs), entry, nil, batch: batch)
       }
     }
     finishOne(of: batch)
@@ -311,12 +327,12 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   private func receive(_ envelope: Envelope, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
     // A response to a ping has no effect beyond its arrival.
     guard envelope.hasMethod else { return }
-    let nowMs = Int64(batchTime.uptimeNanoseconds / 1_000_000)
     if envelope.methodHasEscapes {
       // Names never need escapes; resolving them gives every reader the same name.
       guard var name = EnvelopeScanner.resolve(frame, envelope.method) else {
         return act(
-          on: state.malformed("method is not Unicode text", id: envelope.callID), frame, envelope, batch: batch)
+          on: state.malformed("method is not Unicode text", id: envelope.callID, nowMs: nowMs), frame, envelope,
+          batch: batch)
       }
       name.withUTF8 { utf8 in
         let method = UnsafeRawBufferPointer(utf8)
@@ -358,7 +374,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   }
 
   private func pong(_ id: CallID, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
-    if batch?.takes(id) == false { return act(on: state.idInUse(id), frame, nil, batch: batch) }
+    if batch?.takes(id) == false { return act(on: state.idInUse(id, nowMs: nowMs), frame, nil, batch: batch) }
     batch?.add()
     reply(id: id, batch: batch, result: .init(start: nil, count: 0))
   }
@@ -367,7 +383,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     _ id: CallID, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
     batch: BatchReply?
   ) {
-    if batch?.takes(id) == false { return act(on: state.idInUse(id), frame, nil, batch: batch) }
+    if batch?.takes(id) == false { return act(on: state.idInUse(id, nowMs: nowMs), frame, nil, batch: batch) }
     var trusted = TrustedMetadata()
     var refusal: RPCError?
     if let range = envelope.metadata {
@@ -379,7 +395,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     let call = ServerCall(
       transport: self, id: id, batch: batch, metadata: trusted.metadata, isTrusted: state.isTrusted,
       principal: state.isTrusted ? trusted.principal : principal, startedAt: batchTime)
-    if let inUse = state.open(call, id: id) { return act(on: inUse, frame, nil, batch: batch) }
+    guard state.open(call, id: id) else { return act(on: state.idInUse(id, nowMs: nowMs), frame, nil, batch: batch) }
     batch?.add()
     if let requested, requested <= 0 {
       refusal = RPCError(
@@ -403,12 +419,11 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   }
 
   private func hello(_ id: CallID, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer) {
-    let hello = HelloParams(frame, range)
-    if let wanted = hello.protocolVersion, wanted != HelloParams.version {
-      return close(
-        RPCError(
-          .failedPrecondition, "this server supports only protocol version \(HelloParams.version)",
-          reason: "PROTOCOL_UNSUPPORTED", processed: false))
+    let hello: HelloParams
+    do throws(RPCError) { hello = try HelloParams(frame, range) } catch { return close(error, id: id) }
+    if let frameBytesMax = hello.frameBytesMax {
+      sentFrameBytesMax = min(core.limits.frameBytesMax, frameBytesMax)
+      longResultBytes = min(64 * 1024, sentFrameBytesMax - 512)
     }
     if let token = hello.token {
       switch core.authenticator.authenticate(token: token, from: remoteHost) {
@@ -431,8 +446,10 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       ",\"nonce\":\"\(challenge.nonce)\",\"proofs\":[\(challenge.proofs.map { "\"\($0)\"" }.joined(separator: ","))]"
     }
     let result =
-      "{\"protocol\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"maxFrameBytes\":\(limits.frameBytesMax),"
-      + "\"maxConcurrentCalls\":\(state.executingMax)\(proofs ?? "")}"
+      "{\"version\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"capabilities\":[],"
+      + "\"maxFrameBytes\":\(limits.frameBytesMax),\"maxConcurrentCalls\":\(state.executingMax),"
+      + "\"maxControlFrames\":\(state.controlFramesMax),\"maxMalformedRequests\":\(limits.malformedRequestsMax),"
+      + "\"floodWindowMs\":\(limits.floodWindowMs)\(proofs ?? "")}"
     Array(result.utf8).withUnsafeBytes { reply(id: id, batch: nil, result: $0) }
   }
 }
