@@ -254,7 +254,7 @@ def test_calls_without_an_id_do_not_run(echo):
     """Alone or in a batch; each gets an error, and the batch's other calls run."""
     fail = {"jsonrpc": "2.0", "method": "campanile.rpc.v1.EchoService/Fail", "params": {"code": 5}}
     unknown = {"jsonrpc": "2.0", "method": "no.such/Method"}
-    undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"nope": 1}}
+    undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"payload": 1}}
     stream = {"jsonrpc": "2.0", "method": EXPAND, "params": {"payload": "x", "count": 3}}
     slow = {"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "slow", "delayMs": 200}}
     with Peer(echo.port) as peer:

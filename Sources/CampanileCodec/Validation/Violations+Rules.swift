@@ -97,7 +97,8 @@ extension Violations {
     if value.rawValue == 0 {
       if isRequired { add("\(name)", "must be given", .enumUnspecified) }
     } else if value.protoName == nil {
-      add("\(name)", "\(value.rawValue) is not a value of \(E.self)", .enumUnknown)
+      let given = value.rawValue == JSONReader.unknownEnumNumber ? "the name" : "\(value.rawValue)"
+      add("\(name)", "\(given) is not a value of \(E.self)", .enumUnknown)
     }
   }
 

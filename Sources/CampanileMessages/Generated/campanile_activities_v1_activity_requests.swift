@@ -129,7 +129,7 @@ public struct StartActivityRequest: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -178,7 +178,7 @@ public struct StartActivityRequest: ProtoMessage {
         try reader.accept(15, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -319,7 +319,7 @@ public struct StartActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -405,12 +405,12 @@ public struct UpdateActivityRequest: ProtoMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushUrgency.self) { self.urgency = value }
+        self.urgency = try reader.enumeration(PushUrgency.self)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -504,7 +504,7 @@ public struct UpdateActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -554,7 +554,7 @@ public struct BatchUpdateActivitiesRequest: ProtoMessage {
           self.requests.append(try UpdateActivityRequest(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -611,7 +611,7 @@ public struct BatchUpdateResult: ProtoMessage {
         if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .error(try ActivityError(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -681,7 +681,7 @@ public struct ActivityReceipt: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.apsTimestamp = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -763,7 +763,7 @@ public struct ActivityError: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.field = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -831,7 +831,7 @@ public struct BatchUpdateActivitiesResponse: ProtoMessage {
           self.results.append(try BatchUpdateResult(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -916,7 +916,7 @@ public struct EndActivityRequest: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -998,7 +998,7 @@ public struct EndActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1043,7 +1043,7 @@ public struct GetActivityRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1090,7 +1090,7 @@ public struct GetActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1156,7 +1156,7 @@ public struct ListActivitiesRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.includeEnded = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1239,7 +1239,7 @@ public struct ListActivitiesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1305,7 +1305,7 @@ public struct WatchActivitiesRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1389,7 +1389,7 @@ public struct WatchActivitiesResponse: ProtoMessage {
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .activityEnded(try Activity(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1468,7 +1468,7 @@ public struct WatchActivitiesResponse: ProtoMessage {
       var more = try reader.beginObject()
       while more {
         _ = try reader.key()
-        try reader.unknownField()
+        try reader.skipValue()
         more = try reader.nextMember()
       }
     }

@@ -85,8 +85,8 @@ public struct CreateBroadcastChannelRequest: ProtoMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(MessageStoragePolicy.self) { self.storagePolicy = value }
-      default: try reader.unknownField()
+        self.storagePolicy = try reader.enumeration(MessageStoragePolicy.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -145,7 +145,7 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.channelId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -198,7 +198,7 @@ public struct ListBroadcastChannelsRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.environment = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -253,7 +253,7 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
           self.channelIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -317,7 +317,7 @@ public struct DeleteBroadcastChannelRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.channelId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -365,7 +365,7 @@ public struct DeleteBroadcastChannelResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -429,7 +429,7 @@ public struct SendBroadcastRequest: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.priority = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -506,7 +506,7 @@ public struct SendBroadcastResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.apnsId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -30,7 +30,7 @@ public struct GetActivityStatusRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -108,7 +108,7 @@ public struct GetActivityStatusResponse: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.updateTokenCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -201,8 +201,8 @@ public struct TestStartRequest: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
-      default: try reader.unknownField()
+        self.origin = try reader.enumeration(ActivityOrigin.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -266,7 +266,7 @@ public struct TestStartResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -317,7 +317,7 @@ public struct TestToConnectedRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -370,7 +370,7 @@ public struct TestToConnectedResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -421,7 +421,7 @@ public struct TestToWaitingRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -474,7 +474,7 @@ public struct TestToWaitingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -525,7 +525,7 @@ public struct TestEndRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -578,7 +578,7 @@ public struct TestEndResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -623,7 +623,7 @@ public struct EndAllActivitiesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -670,7 +670,7 @@ public struct EndAllActivitiesResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.endedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -232,11 +232,11 @@ public struct Push: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushStatus.self) { self.status = value }
+        self.status = try reader.enumeration(PushStatus.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushAction.self) { self.action = value }
+        self.action = try reader.enumeration(PushAction.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -293,7 +293,7 @@ public struct Push: ProtoMessage {
         try reader.accept(16, &seen0)
         if try reader.null() { break }
         self.dueTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -437,7 +437,7 @@ public struct GetPushRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.apnsId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -484,7 +484,7 @@ public struct GetPushResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.push = try Push(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -550,7 +550,7 @@ public struct ListPushesRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -633,7 +633,7 @@ public struct ListPushesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -698,7 +698,7 @@ public struct ListDeadLettersRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -766,7 +766,7 @@ public struct ListDeadLettersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -829,7 +829,7 @@ public struct ReplayDeadLettersRequest: ProtoMessage {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -900,7 +900,7 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
           self.unknownApnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -971,7 +971,7 @@ public struct DeleteDeadLettersRequest: ProtoMessage {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1023,7 +1023,7 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deletedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1084,7 +1084,7 @@ public struct ListPushStatisticsRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1150,7 +1150,7 @@ public struct ListPushStatisticsResponse: ProtoMessage {
           self.hours.append(try PushStatistics(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1284,7 +1284,7 @@ public struct PushStatistics: ProtoMessage {
         try reader.accept(12, &seen0)
         if try reader.null() { break }
         self.latencyP99Ms = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -63,7 +63,7 @@ public struct JoinRoomRequest: ProtoMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -88,7 +88,7 @@ public struct JoinRoomRequest: ProtoMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -199,7 +199,7 @@ public struct JoinRoomResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -257,7 +257,7 @@ public struct ReportPeerRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.connected = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -317,7 +317,7 @@ public struct ReportPeerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -368,7 +368,7 @@ public struct LeaveRoomRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.roomId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -422,7 +422,7 @@ public struct LeaveRoomResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -467,7 +467,7 @@ public struct DisconnectRoomsRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -512,7 +512,7 @@ public struct DisconnectRoomsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.endedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -63,7 +63,7 @@ public struct SigningKey: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.tokenTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -154,7 +154,7 @@ public struct SignProviderTokenRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.teamId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -222,7 +222,7 @@ public struct SignProviderTokenResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.renewTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -288,7 +288,7 @@ public struct CreateSigningKeyRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.privateKeyPem = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -341,7 +341,7 @@ public struct CreateSigningKeyResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.key = try SigningKey(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -375,7 +375,7 @@ public struct ListSigningKeysRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -410,7 +410,7 @@ public struct ListSigningKeysResponse: ProtoMessage {
           self.keys.append(try SigningKey(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -466,7 +466,7 @@ public struct RevokeSigningKeyRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.teamId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -509,7 +509,7 @@ public struct RevokeSigningKeyResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

@@ -64,7 +64,7 @@ public struct StartTimerRequest: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -105,7 +105,7 @@ public struct StartTimerRequest: ProtoMessage {
         try reader.accept(13, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -234,7 +234,7 @@ public struct StartTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -279,7 +279,7 @@ public struct PauseTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -326,7 +326,7 @@ public struct PauseTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -371,7 +371,7 @@ public struct ResumeTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -418,7 +418,7 @@ public struct ResumeTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -463,7 +463,7 @@ public struct StopTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -510,7 +510,7 @@ public struct StopTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -555,7 +555,7 @@ public struct CompleteTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -602,7 +602,7 @@ public struct CompleteTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

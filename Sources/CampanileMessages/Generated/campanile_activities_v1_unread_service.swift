@@ -57,7 +57,7 @@ public struct StartUnreadActivityRequest: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -86,7 +86,7 @@ public struct StartUnreadActivityRequest: ProtoMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -194,7 +194,7 @@ public struct StartUnreadActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -254,7 +254,7 @@ public struct PutUnreadSummaryRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -328,7 +328,7 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.knownSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -480,7 +480,7 @@ public struct SendAlertRequest: ProtoMessage {
         try reader.accept(14, &seen0)
         if try reader.null() { break }
         self.lowPriority = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -629,7 +629,7 @@ public struct SendAlertResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.repeatedAlert = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -78,7 +78,7 @@ public struct Invitation: ProtoMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -98,8 +98,8 @@ public struct Invitation: ProtoMessage {
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Invitation.State.self) { self.state = value }
-      default: try reader.unknownField()
+        self.state = try reader.enumeration(Invitation.State.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -317,7 +317,7 @@ public struct InviteCode: ProtoMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -342,7 +342,7 @@ public struct InviteCode: ProtoMessage {
         try reader.accept(8, &seen0)
         if try reader.null() { break }
         self.hint = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -446,7 +446,7 @@ public struct BlockedUser: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -523,7 +523,7 @@ public struct InviteToBucketRequest: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -536,7 +536,7 @@ public struct InviteToBucketRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -624,7 +624,7 @@ public struct InviteToBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.invitation = try Invitation(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -682,7 +682,7 @@ public struct ListBucketInvitationsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -756,7 +756,7 @@ public struct ListBucketInvitationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -820,7 +820,7 @@ public struct CancelInvitationRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.invitationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -864,7 +864,7 @@ public struct CancelInvitationResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -902,7 +902,7 @@ public struct ListInvitationsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -970,7 +970,7 @@ public struct ListInvitationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1028,7 +1028,7 @@ public struct AcceptInvitationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.invitationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1075,7 +1075,7 @@ public struct AcceptInvitationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1120,7 +1120,7 @@ public struct DeclineInvitationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.invitationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1156,7 +1156,7 @@ public struct DeclineInvitationResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1199,7 +1199,7 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -1208,7 +1208,7 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1288,7 +1288,7 @@ public struct CreateInviteCodeResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1339,7 +1339,7 @@ public struct ListInviteCodesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1390,7 +1390,7 @@ public struct ListInviteCodesResponse: ProtoMessage {
           self.codes.append(try InviteCode(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1446,7 +1446,7 @@ public struct RevokeInviteCodeRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.codeId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1490,7 +1490,7 @@ public struct RevokeInviteCodeResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1521,7 +1521,7 @@ public struct AcceptInviteCodeRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1566,7 +1566,7 @@ public struct AcceptInviteCodeResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1612,7 +1612,7 @@ public struct BlockUserRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1648,7 +1648,7 @@ public struct BlockUserResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1679,7 +1679,7 @@ public struct UnblockUserRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1715,7 +1715,7 @@ public struct UnblockUserResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1753,7 +1753,7 @@ public struct ListBlockedUsersRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1821,7 +1821,7 @@ public struct ListBlockedUsersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -59,7 +59,7 @@ public struct CreateNotificationRequest: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.heartbeatId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -156,7 +156,7 @@ public struct CreateNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -206,7 +206,7 @@ public struct BatchCreateNotificationsRequest: ValidatedMessage {
           self.requests.append(try CreateNotificationRequest(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -264,7 +264,7 @@ public struct BatchCreateNotificationsResponse: ProtoMessage {
           self.results.append(try BatchCreateResult(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -321,7 +321,7 @@ public struct BatchCreateResult: ValidatedMessage {
         if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .error(try BatchError(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -408,7 +408,7 @@ public struct BatchError: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.field = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -471,7 +471,7 @@ public struct GetNotificationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -518,7 +518,7 @@ public struct GetNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -598,7 +598,7 @@ public struct ListNotificationsRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -692,7 +692,7 @@ public struct ListNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -758,7 +758,7 @@ public struct UpdateNotificationRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -811,7 +811,7 @@ public struct UpdateNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -861,7 +861,7 @@ public struct MarkNotificationsReadRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -924,7 +924,7 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -982,7 +982,7 @@ public struct MarkNotificationsUnreadRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1045,7 +1045,7 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1103,7 +1103,7 @@ public struct DeleteNotificationsRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1165,7 +1165,7 @@ public struct DeleteNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1223,7 +1223,7 @@ public struct UndeleteNotificationsRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1285,7 +1285,7 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1346,7 +1346,7 @@ public struct ListDeletedNotificationsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1414,7 +1414,7 @@ public struct ListDeletedNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1472,7 +1472,7 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1526,7 +1526,7 @@ public struct MarkAllNotificationsReadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1586,7 +1586,7 @@ public struct SnoozeNotificationRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.minutes = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1643,7 +1643,7 @@ public struct SnoozeNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1695,7 +1695,7 @@ public struct PostponeNotificationRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.minutes = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1752,7 +1752,7 @@ public struct PostponeNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1804,7 +1804,7 @@ public struct ListScheduledNotificationsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1872,7 +1872,7 @@ public struct ListScheduledNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1929,7 +1929,7 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1965,7 +1965,7 @@ public struct CancelScheduledNotificationResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1985,7 +1985,7 @@ public struct GetUnreadCountsRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -2016,7 +2016,7 @@ public struct GetUnreadCountsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -2077,7 +2077,7 @@ public struct UnreadCounts: ProtoMessage {
           self.byBucket[key] = try reader.int32()
           moreEntries = try reader.nextMember()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

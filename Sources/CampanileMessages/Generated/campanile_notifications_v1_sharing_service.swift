@@ -36,7 +36,7 @@ public struct BucketShare: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -45,7 +45,7 @@ public struct BucketShare: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -141,7 +141,7 @@ public struct PublishKey: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.hint = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -227,12 +227,12 @@ public struct ShareBucketRequest: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -313,7 +313,7 @@ public struct ShareBucketResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.invitation = try Invitation(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -370,7 +370,7 @@ public struct UnshareBucketRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -414,7 +414,7 @@ public struct UnshareBucketResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -445,7 +445,7 @@ public struct ListBucketSharesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -496,7 +496,7 @@ public struct ListBucketSharesResponse: ProtoMessage {
           self.shares.append(try BucketShare(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -560,7 +560,7 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -632,7 +632,7 @@ public struct CreatePublishKeyResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -683,7 +683,7 @@ public struct ListPublishKeysRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -734,7 +734,7 @@ public struct ListPublishKeysResponse: ProtoMessage {
           self.keys.append(try PublishKey(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -790,7 +790,7 @@ public struct RevokePublishKeyRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.keyId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -834,7 +834,7 @@ public struct RevokePublishKeyResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -879,7 +879,7 @@ public struct PublishWithKeyRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -949,7 +949,7 @@ public struct PublishWithKeyResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

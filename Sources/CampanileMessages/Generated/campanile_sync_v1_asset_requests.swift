@@ -114,7 +114,7 @@ public struct PutAssetRequest: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -219,7 +219,7 @@ public struct PutAssetResponse: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -326,7 +326,7 @@ public struct CommitAssetsRequest: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -427,7 +427,7 @@ public struct CommitAssetsResponse: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -528,7 +528,7 @@ public struct GetAssetRequest: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.ifNoneMatch = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -613,7 +613,7 @@ public struct GetAssetResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.notModified = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -705,8 +705,8 @@ public struct DownloadAssetRequest: ProtoMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ChunkEncoding.self) { self.acceptEncoding = value }
-      default: try reader.unknownField()
+        self.acceptEncoding = try reader.enumeration(ChunkEncoding.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -801,8 +801,8 @@ public struct DownloadAssetResponse: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ChunkEncoding.self) { self.encoding = value }
-      default: try reader.unknownField()
+        self.encoding = try reader.enumeration(ChunkEncoding.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -878,7 +878,7 @@ public struct ListAssetsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -966,7 +966,7 @@ public struct ListAssetsResponse: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1063,7 +1063,7 @@ public struct DeleteAssetRequest: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1135,7 +1135,7 @@ public struct DeleteAssetResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.revision = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1225,7 +1225,7 @@ public struct PatchAssetRequest: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1339,7 +1339,7 @@ public struct PatchAssetResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1419,10 +1419,10 @@ public struct GetAssetDeltaRequest: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          if let value = try reader.enumeration(DeltaKind.self) { self.accept.append(value) }
+          self.accept.append(try reader.enumeration(DeltaKind.self))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1501,12 +1501,12 @@ public struct GetAssetDeltaResponse: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(DeltaKind.self) { self.kind = value }
+        self.kind = try reader.enumeration(DeltaKind.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.delta = try reader.bytes()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1588,7 +1588,7 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.conflictsOnly = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1676,7 +1676,7 @@ public struct ListAssetVersionsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1765,7 +1765,7 @@ public struct RestoreAssetVersionRequest: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1842,7 +1842,7 @@ public struct RestoreAssetVersionResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.asset = try Asset(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1905,7 +1905,7 @@ public struct ResolveAssetConflictRequest: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.version = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1958,7 +1958,7 @@ public struct ResolveAssetConflictResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

@@ -165,7 +165,7 @@ public struct SyncDevice: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(DeviceRole.self) { self.role = value }
+        self.role = try reader.enumeration(DeviceRole.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -178,7 +178,7 @@ public struct SyncDevice: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.acknowledgedSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -258,7 +258,7 @@ public struct SyncUpdateMessage: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(SyncUpdateType.self) { self.type = value }
+        self.type = try reader.enumeration(SyncUpdateType.self)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -267,7 +267,7 @@ public struct SyncUpdateMessage: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.timestamp = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -346,7 +346,7 @@ public struct SyncUpdate: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.publishTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -413,7 +413,7 @@ public struct RegisterDeviceRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.device = try SyncDevice(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -458,7 +458,7 @@ public struct RegisterDeviceResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.device = try SyncDevice(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -492,7 +492,7 @@ public struct ListSyncDevicesRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -528,7 +528,7 @@ public struct ListSyncDevicesResponse: ProtoMessage {
           self.devices.append(try SyncDevice(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -578,7 +578,7 @@ public struct UnregisterDeviceRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deviceId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -614,7 +614,7 @@ public struct UnregisterDeviceResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -659,7 +659,7 @@ public struct PublishUpdateRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.message = try SyncUpdateMessage(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -727,7 +727,7 @@ public struct PublishUpdateResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.repeatedMutation = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -794,7 +794,7 @@ public struct ListUpdatesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -869,7 +869,7 @@ public struct ListUpdatesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.more = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -932,7 +932,7 @@ public struct WatchUpdatesRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.afterSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -987,7 +987,7 @@ public struct WatchUpdatesResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.update = try SyncUpdate(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1038,7 +1038,7 @@ public struct AcknowledgeUpdatesRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.throughSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1082,7 +1082,7 @@ public struct AcknowledgeUpdatesResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

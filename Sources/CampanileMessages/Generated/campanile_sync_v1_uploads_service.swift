@@ -70,7 +70,7 @@ public struct Upload: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -197,7 +197,7 @@ public struct CreateUploadRequest: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.strict = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -275,7 +275,7 @@ public struct CreateUploadResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -326,7 +326,7 @@ public struct UploadContentRequest: ProtoMessage {
         if try reader.null() { break }
         if self.message != nil { throw reader.oneofConflict() }
         self.message = .chunk(try UploadContentRequest.UploadChunk(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -390,7 +390,7 @@ public struct UploadContentRequest: ProtoMessage {
           try reader.accept(1, &seen0)
           if try reader.null() { break }
           self.offset = try reader.int64()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -450,8 +450,8 @@ public struct UploadContentRequest: ProtoMessage {
         case 1:
           try reader.accept(1, &seen0)
           if try reader.null() { break }
-          if let value = try reader.enumeration(ChunkEncoding.self) { self.encoding = value }
-        default: try reader.unknownField()
+          self.encoding = try reader.enumeration(ChunkEncoding.self)
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -503,7 +503,7 @@ public struct UploadContentResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -548,7 +548,7 @@ public struct GetUploadRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.uploadId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -595,7 +595,7 @@ public struct GetUploadResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -640,7 +640,7 @@ public struct CancelUploadRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.uploadId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -676,7 +676,7 @@ public struct CancelUploadResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

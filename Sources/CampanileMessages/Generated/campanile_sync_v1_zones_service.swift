@@ -32,7 +32,7 @@ public struct ZoneChange: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.deleted = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -108,7 +108,7 @@ public struct ZoneRevision: ProtoMessage {
           self.changes.append(try ZoneChange(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -179,7 +179,7 @@ public struct CreateZoneRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -224,7 +224,7 @@ public struct CreateZoneResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try Zone(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -269,7 +269,7 @@ public struct GetZoneRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -314,7 +314,7 @@ public struct GetZoneResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try Zone(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -366,7 +366,7 @@ public struct ListZonesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -442,7 +442,7 @@ public struct ListZonesResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -512,7 +512,7 @@ public struct DeleteZoneRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.force = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -552,7 +552,7 @@ public struct DeleteZoneResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -598,7 +598,7 @@ public struct ListZoneChangesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -681,7 +681,7 @@ public struct ListZoneChangesResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.more = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -752,7 +752,7 @@ public struct WatchZoneChangesRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -818,7 +818,7 @@ public struct WatchZoneChangesResponse: ProtoMessage {
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .revision(try ZoneRevision(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -872,7 +872,7 @@ public struct WatchZoneChangesResponse: ProtoMessage {
       var more = try reader.beginObject()
       while more {
         _ = try reader.key()
-        try reader.unknownField()
+        try reader.skipValue()
         more = try reader.nextMember()
       }
     }
