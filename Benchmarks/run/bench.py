@@ -217,7 +217,7 @@ def request(method, params, metadata=USER):
 
 
 def hello(token=TOKEN):
-    return {"jsonrpc": "2.0", "id": 0, "method": "rpc.hello", "params": {"protocol": "1", "agent": "bench", "token": token}}
+    return {"jsonrpc": "2.0", "id": 0, "method": "rpc.hello", "params": {"versions": ["1"], "agent": "bench", "token": token}}
 
 
 ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": ECHO_PATH + "Echo", "params": {"payload": "x" * 100}}

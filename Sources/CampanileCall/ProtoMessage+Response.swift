@@ -10,7 +10,7 @@ extension ProtoMessage {
   public init(responseJSON bytes: [UInt8]) throws(RPCError) {
     let result = bytes.withUnsafeBytes { bytes in
       Result { () throws(ProtoJSONError) in
-        try Self(jsonUTF8: bytes, options: JSONDecodingOptions(ignoreUnknownFields: true))
+        try Self(jsonUTF8: bytes)
       }
     }
     switch result {

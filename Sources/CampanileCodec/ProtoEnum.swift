@@ -1,4 +1,5 @@
-/// An enum of a proto3 contract. Enums are open: unknown numbers are preserved.
+/// An enum of a proto3 contract. Enums are open: unknown numbers are preserved, and unknown names become
+/// `JSONReader.unknownEnumNumber`.
 public protocol ProtoEnum: Sendable, Hashable {
   /// The value with number 0.
   init()

@@ -19,8 +19,6 @@ public struct ProtoJSONError: Error, Sendable, Hashable {
     public static let loneSurrogate = Code("JSON_LONE_SURROGATE")
     /// Arrays and objects are nested deeper than `JSONDecodingOptions.maxDepth`.
     public static let depthExceeded = Code("JSON_DEPTH_EXCEEDED")
-    /// The message has no such field.
-    public static let unknownField = Code("UNKNOWN_FIELD")
     /// A field, or a key of a map or object, occurs twice.
     public static let duplicateField = Code("DUPLICATE_FIELD")
     /// Two members of one `oneof` are set.
@@ -29,8 +27,6 @@ public struct ProtoJSONError: Error, Sendable, Hashable {
     public static let wrongType = Code("WRONG_TYPE")
     /// A number is outside the range of the field's type.
     public static let outOfRange = Code("OUT_OF_RANGE")
-    /// The enum has no value with this name.
-    public static let unknownEnumValue = Code("UNKNOWN_ENUM_VALUE")
     /// A string has the wrong form for the field: base64, timestamp, duration, field mask, map key or type URL.
     public static let invalidFormat = Code("INVALID_FORMAT")
   }

@@ -18,16 +18,13 @@ public protocol ProtoMessage: Sendable, Hashable {
   func encode(to writer: inout JSONWriter)
 }
 
-/// The strictness and the depth limit of JSON decoding.
+/// The depth limit of JSON decoding.
 public struct JSONDecodingOptions: Sendable, Hashable {
-  /// Whether unknown members and unknown enum names are skipped. Servers leave this off.
-  public var ignoreUnknownFields: Bool
   /// The maximum nesting depth of arrays and objects. Deeper text is `JSON_DEPTH_EXCEEDED`.
   public var maxDepth: Int
 
   @inlinable
-  public init(ignoreUnknownFields: Bool = false, maxDepth: Int = 64) {
-    self.ignoreUnknownFields = ignoreUnknownFields
+  public init(maxDepth: Int = 64) {
     self.maxDepth = maxDepth
   }
 }
@@ -42,6 +39,9 @@ extension ProtoMessage {
   }
 
   /// Decodes a whole JSON text: one value, surrounded by nothing but white space.
+  ///
+  /// Unknown members are skipped, and an unknown enum name becomes `JSONReader.unknownEnumNumber`, because the sender
+  /// may be newer.
   ///
   /// - Throws: `ProtoJSONError` with the field path and the byte offset of the error.
   @inlinable

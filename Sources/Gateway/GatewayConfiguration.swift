@@ -74,7 +74,7 @@ public struct GatewayConfiguration: Sendable {
     client.agent = "campanile-gateway"
     client.connectTimeoutMs = connectTimeoutMs
     client.backoff = backoff
-    client.frameBytesMax = frameBytesMax
+    client.frameBytesMax = max(frameBytesMax, WireLimits.clientFrameBytesMin)
     return client
   }
 }

@@ -14,6 +14,9 @@ struct EnumGenerator {
     access = options.access
     name = names.declared(enumeration.name, nestedIn: enumeration.containingType, package: enumeration.file.package)
     for (value, name) in zip(enumeration.values, names.cases(enumeration)) {
+      guard value.number != .min else {
+        throw GeneratorError("\(value.fullName): the number stands for unknown names, so no value may have it")
+      }
       if let first = values.first(where: { $0.value.number == value.number }) {
         aliases.append((name, first.name, value))
       } else {

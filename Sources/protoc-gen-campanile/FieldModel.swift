@@ -8,8 +8,6 @@ struct ValueModel {
   var initial: String
   /// The expression that decodes the value from `reader`.
   var read: String
-  /// Whether `read` may evaluate to nil, for a value to be skipped.
-  var readsOptional = false
   /// Whether JSON's `null` is a value of this type.
   var takesNull = false
   private var writer: String
@@ -56,7 +54,6 @@ struct ValueModel {
   private init(enumeration type: String) {
     self.init(scalar: type, "enumeration", .rawValue)
     initial = "\(type)()"
-    readsOptional = true
     if type == "ProtoNullValue" {
       read = "try reader.nullValue()"
       takesNull = true

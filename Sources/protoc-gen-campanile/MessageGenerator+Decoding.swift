@@ -8,7 +8,7 @@ extension MessageGenerator {
       source.line("var more = try reader.beginObject()")
       source.block("while more") { source in
         if fields.isEmpty {
-          source.line("_ = try reader.key()", "try reader.unknownField()")
+          source.line("_ = try reader.key()", "try reader.skipValue()")
         } else {
           source.line("switch Self.fieldIndex(try reader.key()) {")
           for (index, field) in fields.enumerated() {
@@ -18,7 +18,7 @@ extension MessageGenerator {
               read(field, &source)
             }
           }
-          source.line("default: try reader.unknownField()", "}")
+          source.line("default: try reader.skipValue()", "}")
         }
         source.line("more = try reader.nextMember()")
       }
@@ -43,16 +43,16 @@ extension MessageGenerator {
     if !takesNull { source.line("if try reader.null() { break }") }
     switch field.shape {
     case .plain, .optional(boxed: false):
-      assign(value, &source) { "\(field.property) = \($0)" }
+      source.line("\(field.property) = \(value.read)")
     case .optional(boxed: true):
       source.line("self.\(field.boxName) = .init(\(value.read))")
     case .oneof(let property, _):
       source.line("if self.\(property) != nil { throw reader.oneofConflict() }")
-      assign(value, &source) { "self.\(property) = .\(field.name)(\($0))" }
+      source.line("self.\(property) = .\(field.name)(\(value.read))")
     case .repeated:
       source.line("var moreElements = try reader.beginArray()")
       source.block("while moreElements") { source in
-        assign(value, &source) { "\(field.property).append(\($0))" }
+        source.line("\(field.property).append(\(value.read))")
         source.line("moreElements = try reader.nextElement()")
       }
     case .map(_, let keyField):
@@ -60,17 +60,9 @@ extension MessageGenerator {
       source.block("while moreEntries") { source in
         source.line("let key = try reader.\(Self.keyFunction(keyField))()")
         source.line("if \(field.property)[key] != nil { throw reader.duplicateKey() }")
-        assign(value, &source) { "\(field.property)[key] = \($0)" }
+        source.line("\(field.property)[key] = \(value.read)")
         source.line("moreEntries = try reader.nextMember()")
       }
-    }
-  }
-
-  private func assign(_ value: ValueModel, _ source: inout SourceText, _ statement: (String) -> String) {
-    if value.readsOptional {
-      source.line("if let value = \(value.read) { \(statement("value")) }")
-    } else {
-      source.line(statement(value.read))
     }
   }
 

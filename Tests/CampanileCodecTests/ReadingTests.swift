@@ -35,18 +35,17 @@ import Testing
     #expect(try Scalars(jsonString: #"{"color":7}"#).jsonString() == #"{"color":"COLOR_DEEP_SKY_BLUE"}"#)
   }
 
-  @Test func clientIgnoresUnknownFields() throws {
-    let options = JSONDecodingOptions(ignoreUnknownFields: true)
+  @Test func unknownFieldsAreIgnoredAndUnknownEnumNamesUnrecognized() throws {
     let json = #"{"new":{"a":[1,{"b":"\n"}],"a":2},"color":"COLOR_NEW","aString":"x"}"#
-    let message = try Scalars(jsonString: json, options: options)
-    #expect(message.jsonString() == #"{"aString":"x"}"#)
-    let list = try RepeatedFields(jsonString: #"{"colors":["COLOR_RED","COLOR_NEW"]}"#, options: options)
-    #expect(list.colors == [.red])
-    #expect(ErrorTests.failure(Scalars.self, json)?.code == .unknownField)
-    #expect(ErrorTests.failure(Scalars.self, #"{"color":"COLOR_NEW"}"#)?.code == .unknownEnumValue)
+    let message = try Scalars(jsonString: json)
+    #expect(message.color == .unrecognized(JSONReader.unknownEnumNumber))
+    #expect(message.jsonString() == #"{"aString":"x","color":-2147483648}"#)
+    #expect(try Scalars(jsonString: message.jsonString()) == message)
+    let list = try RepeatedFields(jsonString: #"{"colors":["COLOR_RED","COLOR_NEW"]}"#)
+    #expect(list.colors == [.red, .unrecognized(.min)])
     // Skipped values are still checked.
-    #expect(ErrorTests.failure(Scalars.self, #"{"new":[1,]}"#, options)?.code == .syntax)
-    #expect(ErrorTests.failure(Scalars.self, #"{"new":"\ud800"}"#, options)?.code == .loneSurrogate)
+    #expect(ErrorTests.failure(Scalars.self, #"{"new":[1,]}"#)?.code == .syntax)
+    #expect(ErrorTests.failure(Scalars.self, #"{"new":"\ud800"}"#)?.code == .loneSurrogate)
   }
 
   @Test func readsIntegersExactly() throws {

@@ -6,7 +6,7 @@ import Testing
 /// Transcripts of received frames and the resulting actions. Calls are strings.
 @Suite struct ClientConnectionStateTests {
   private static let greeting =
-    #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","agent":"s","maxFrameBytes":1000,"maxConcurrentCalls":3}}"#
+    #"{"jsonrpc":"2.0","id":"hello","result":{"version":"1","agent":"s","maxFrameBytes":1000,"maxConcurrentCalls":3}}"#
 
   /// Returns a description of the state machine's action for a frame.
   private func receive(_ state: inout ClientConnectionState<String>, _ frame: String) -> String {
@@ -23,7 +23,7 @@ import Testing
       case .credit(let call, let messages): return "credit \(call) \(messages)"
       case .pong(let id): return "pong \(id)"
       case .refuse(let id): return "refuse \(id)"
-      case .drain(let unseen): return "drain \(unseen)"
+      case .drain: return "drain"
       case .close(let error): return "close \(error.code) \(error.reason)"
       }
     }
@@ -37,7 +37,7 @@ import Testing
     #expect(receive(&cheated, Self.greeting) == "close UNAUTHENTICATED SERVER_UNPROVEN")
     let challenge = try #require(InternalTokenAuthenticator(token: token).challenge(nonce: nonce))
     let answer =
-      #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","maxFrameBytes":1000,"nonce":"\#(challenge.nonce)","#
+      #"{"jsonrpc":"2.0","id":"hello","result":{"version":"1","maxFrameBytes":1000,"nonce":"\#(challenge.nonce)","#
       + #""proofs":["\#(challenge.proofs[0])"]}}"#
     var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false, prover: prover)
     let proof = try #require(
@@ -50,8 +50,10 @@ import Testing
         }()))
     #expect(receive(&state, answer) == "prove \(proof)")
     #expect(!state.hasRoom && receive(&state, answer) == "ignore")
-    #expect(receive(&state, #"{"jsonrpc":"2.0","id":"prove","result":{"maxConcurrentCalls":7}}"#) == "ready")
-    #expect(state.hello.openCallsMax == 7 && state.hello.frameBytesMax == 1000)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","id":"prove","result":{"maxConcurrentCalls":7,"maxControlFrames":9}}"#)
+        == "ready")
+    #expect(state.hello.openCallsMax == 7 && state.hello.frameBytesMax == 1000 && state.hello.controlFramesMax == 9)
   }
 
   private func ready() -> ClientConnectionState<String> {
@@ -67,6 +69,14 @@ import Testing
     #expect(state.hello.frameBytesMax == 1000)
     #expect((1...3).map { state.open("\($0)", kind: .unary) } == [1, 2, 3])
     #expect(state.open("4", kind: .unary) == nil)
+  }
+
+  @Test(arguments: [#"{"version":"2"}"#, #"{"protocol":"1"}"#, "{}"])
+  func serverThatChoosesNoOfferedVersionIsRefused(result: String) {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","id":"hello","result":\#(result)}"#)
+        == "close FAILED_PRECONDITION VERSION_UNSUPPORTED")
   }
 
   @Test func helloIsOptionalWithoutToken() {
@@ -135,10 +145,18 @@ import Testing
     #expect(
       receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2}}"#) == "credit s 2")
     #expect(state.sendCredit(1) == 2)
-    let huge = #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":99999999999999}}"#
-    for _ in 0..<3 { #expect(receive(&state, huge) == "credit s 2147483647") }
-    #expect(state.sendCredit(1) == 2_147_483_647)
     #expect(state.takeSendCredit(2) == false)
+  }
+
+  @Test func creditAboveItsMaximumAbortsTheCall() {
+    var state = ready()
+    _ = state.open("s", kind: .clientStreaming)
+    let rest = #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2147483615}}"#
+    #expect(receive(&state, rest) == "credit s 2147483615")
+    #expect(state.sendCredit(1) == 2_147_483_647)
+    let one = #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":1}}"#
+    #expect(receive(&state, one) == "abort s 1 STREAM_OVERRUN")
+    #expect(receive(&state, one) == "ignore")
   }
 
   @Test func drainBeforeHelloResponseClosesConnection() {
@@ -148,25 +166,16 @@ import Testing
         == "close \(RPCError.Code.unavailable) DRAINING")
   }
 
-  @Test func drainFailsCallsServerHasNotSeen() {
+  @Test(arguments: ["", #","params":{}"#, #","params":{"lastId":1}"#])
+  func openCallsFinishAfterDrain(params: String) {
     var state = ready()
-    for name in ["a", "b", "c"] { _ = state.open(name, kind: .unary) }
-    #expect(
-      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.drain","params":{"lastId":1}}"#) == #"drain ["b", "c"]"#)
-    #expect(state.open("d", kind: .unary) == nil)
-    #expect(!state.isDrained)
+    for name in ["a", "b"] { _ = state.open(name, kind: .unary) }
+    #expect(receive(&state, #"{"jsonrpc":"2.0","method":"rpc.drain"\#(params)}"#) == "drain")
+    #expect(state.open("c", kind: .unary) == nil)
     #expect(receive(&state, #"{"jsonrpc":"2.0","id":1,"result":{}}"#) == "finish a {}")
+    #expect(!state.isDrained)
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":2,"error":{"code":14}}"#) == #"fail b {"code":14}"#)
     #expect(state.isDrained)
-  }
-
-  @Test(arguments: [
-    (#"{"lastId":null}"#, #"drain ["a"]"#), (#"{"lastId":"x"}"#, "drain []"), ("{}", "drain []"),
-    (#"{"lastId":-1}"#, "drain []"),
-  ])
-  func drainWithUnusualLastIDs(params: String, expected: String) {
-    var state = ready()
-    _ = state.open("a", kind: .unary)
-    #expect(receive(&state, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.drain\",\"params\":\(params)}") == expected)
   }
 
   @Test func closeReportsWhichCallsWereHandedOver() {
@@ -196,12 +205,24 @@ import Testing
     #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"id":1,"message":{}}}"#,
     #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1}}"#,
     #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":-4}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2147483648}}"#,
     #"{"jsonrpc":"2.0","id":1,"result":{}} x"#,
   ])
   func malformedFramesCloseTheConnection(frame: String) {
     var state = ready()
     _ = state.open("a", kind: .bidirectional)
     #expect(receive(&state, frame) == "close UNAVAILABLE PEER_MALFORMED")
+  }
+
+  @Test func repeatedIDDoesNotEndTheOpenCall() {
+    var state = ready()
+    _ = state.open("a", kind: .unary)
+    let error =
+      #"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m","data":{"status":"INVALID_ARGUMENT","#
+      + #""details":[{"reason":"ID_IN_USE","metadata":{"id":"1"}}]}}}"#
+    #expect(receive(&state, error) == "ignore")
+    #expect(state.strayCount == 1)
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":1,"result":{}}"#) == "finish a {}")
   }
 
   @Test func errorWithNullIDClosesConnection() {

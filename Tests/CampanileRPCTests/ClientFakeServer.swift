@@ -119,7 +119,7 @@ final class ClientFakeServer: Sendable {
     if frame.contains("\"rpc.hello\"") {
       guard answersHello else { return }
       return peer.send(
-        "{\"jsonrpc\":\"2.0\",\"id\":\"hello\",\"result\":{\"protocol\":\"1\",\"agent\":\"fake\",\"maxFrameBytes\":65536,"
+        "{\"jsonrpc\":\"2.0\",\"id\":\"hello\",\"result\":{\"version\":\"1\",\"agent\":\"fake\",\"maxFrameBytes\":65536,"
           + "\"maxConcurrentCalls\":100}}")
     }
     peer.count()

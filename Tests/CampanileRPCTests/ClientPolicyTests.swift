@@ -103,12 +103,15 @@ import Testing
 
   @Test func cancelsBeyondTheBudgetWaitForTheNextWindow() {
     let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
-    var budget = CancelBudget(countMax: 3, now: start)
+    var server = ServerHello()
+    server.controlFramesMax = 4
+    server.floodWindowMs = 20_000
+    var budget = CancelBudget(server, now: start)
     #expect((1...5).map { budget.admit($0, now: start) } == [true, true, true, false, false])
-    #expect(budget.due(now: start + .seconds(29)) == [])
-    #expect(budget.due(now: start + .seconds(30)) == [4, 5])
-    #expect(budget.admit(6, now: start + .seconds(31)) == true)
-    #expect(budget.admit(7, now: start + .seconds(31)) == false)
+    #expect(budget.due(now: start + .seconds(19)) == [])
+    #expect(budget.due(now: start + .seconds(20)) == [4, 5])
+    #expect(budget.admit(6, now: start + .seconds(21)) == true)
+    #expect(budget.admit(7, now: start + .seconds(21)) == false)
   }
 
   // MARK: - ids

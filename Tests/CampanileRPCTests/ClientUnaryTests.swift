@@ -202,8 +202,9 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     try await withClient { peer, frame, id in
       guard peer.index == 0 else { return peer.result(id, #"{"text":"new"}"#) }
       guard frame.contains("first") else {
-        // The second call's id is above the last id, so it is sent on another connection.
-        peer.send(#"{"jsonrpc":"2.0","method":"rpc.drain","params":{"lastId":1}}"#)
+        // The server has read the second call after the drain, so it is sent on another connection.
+        peer.send(#"{"jsonrpc":"2.0","method":"rpc.drain"}"#)
+        peer.error(id, status: "UNAVAILABLE", code: 14, processed: false)
         drained.add(peer)
         return
       }

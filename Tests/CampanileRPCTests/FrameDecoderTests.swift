@@ -35,7 +35,9 @@ import Testing
     decoder = FrameDecoder(frameBytesMax: 8)
     #expect(throws: FrameDecoder.Fault.tooLarge(9)) { try feed(&decoder, [0, 0, 0, 9]) }
     decoder = FrameDecoder(frameBytesMax: 8)
-    #expect(throws: FrameDecoder.Fault.tooLarge(.max)) { try feed(&decoder, [255, 255, 255, 255]) }
+    #expect(throws: FrameDecoder.Fault.tooLarge(0xFF_FFFF)) { try feed(&decoder, [0, 255, 255, 255]) }
+    decoder = FrameDecoder(frameBytesMax: 8)
+    #expect(throws: FrameDecoder.Fault.flags(0x80)) { try feed(&decoder, [0x80, 0, 0, 1]) }
     decoder = FrameDecoder(frameBytesMax: 8)
     #expect(try feed(&decoder, frame("12345678")) == ["12345678"])
   }

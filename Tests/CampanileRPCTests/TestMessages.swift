@@ -24,7 +24,7 @@ struct Note: ProtoMessage {
       case 5 where key.matches("count"):
         try reader.accept(1, &seen)
         count = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
     } while try reader.nextMember()
   }

@@ -206,7 +206,7 @@ def herd(fleet, count, patience_s):
     """Connects `count` clients at the same time, each of which calls until it has a result. Returns the number of clients with a result
     in time, and the refusals by reason."""
     port, key = fleet.endpoints["gateway"]["rpc"], fleet.keys["user/ann"]
-    hello = Peer.frame({"jsonrpc": "2.0", "id": 1, "method": "rpc.hello", "params": {"protocol": "1", "agent": "herd", "token": key}})
+    hello = Peer.frame({"jsonrpc": "2.0", "id": 1, "method": "rpc.hello", "params": {"versions": ["1"], "agent": "herd", "token": key}})
     call = Peer.frame({"jsonrpc": "2.0", "id": 2, "method": METHODS["notifications"]})
     poll, callers, waiting, done, refused = select.epoll(), {}, collections.deque(), 0, collections.Counter()
     for _ in range(count):

@@ -54,7 +54,7 @@ import Testing
     let through = try harness.client(token: secret)
     for (method, params) in [
       ("Fail", #"{"code":5,"message":"no \u00e9 \"there\"","key":"k"}"#), ("Fail", #"{"code":99}"#),
-      ("Echo", #"{"payload":1}"#), ("Echo", #"{"unknown":true}"#), ("Nothing", "{}"),
+      ("Echo", #"{"payload":1}"#), ("Echo", #"{"delayMs":"x"}"#), ("Nothing", "{}"),
     ] {
       let path = "campanile.rpc.v1.EchoService/\(method)"
       let expected = try await RawProbe.call(direct, path, params)

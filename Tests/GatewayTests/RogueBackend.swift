@@ -98,7 +98,7 @@ private final class RogueHandler: ChannelInboundHandler {
       let own = InternalTokenProof.nonce([UInt8](repeating: 7, count: InternalTokenProof.nonceSizeBytes))
       let proof = InternalTokenProof.server(internalToken, clientNonce: nonce, serverNonce: own) ?? ""
       return send(
-        #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","maxFrameBytes":4194304,"maxConcurrentCalls":1000,"#
+        #"{"jsonrpc":"2.0","id":"hello","result":{"version":"1","maxFrameBytes":4194304,"maxConcurrentCalls":1000,"#
           + #""nonce":"\#(own)","proofs":["\#(proof)"]}}"#,
         context)
     }

@@ -71,18 +71,19 @@ import Testing
   }
 
   @Test(arguments: ["Expand", "Collect", "Chat"])
-  func streamsInABatchOrWithoutAnIDAreNotForwarded(method: String) async throws {
+  func streamsInABatchAndCallsWithoutAnIDAreNotForwarded(method: String) async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let request = #""jsonrpc":"2.0","method":"campanile.rpc.v1.EchoService/\#(method)""#
     let token = try await harness.key().secret
     let batched = try await RawSocket.exchange(port: harness.port, token: token, #"[{"id":1,\#(request)}]"#)
     #expect(batched.hasPrefix("[") && batched.contains("STREAM_NOT_ALLOWED") && batched.contains(#""processed":false"#))
-    // A request without an id has no response, so the first response is that to the next request.
-    let next = #"{"jsonrpc":"2.0","id":9,"method":"campanile.rpc.v1.EchoService/Echo","params":{"payload":"next"}}"#
-    let requestWithoutID = try await RawSocket.exchange(port: harness.port, token: token, "{\(request)}", next)
-    #expect(requestWithoutID.contains(#""result":{"payload":"next"}"#))
-    #expect(backend.seen.all.map(\.method) == [EchoServiceMethods.echo])
+    let requestWithoutID = try await RawSocket.exchange(port: harness.port, token: token, "{\(request)}")
+    #expect(requestWithoutID.contains(#""id":null"#) && requestWithoutID.contains("ID_MISSING"))
+    let unary = #"{"jsonrpc":"2.0","method":"campanile.rpc.v1.EchoService/Echo"}"#
+    let unaryWithoutID = try await RawSocket.exchange(port: harness.port, token: token, unary)
+    #expect(unaryWithoutID.contains(#""id":null"#) && unaryWithoutID.contains("ID_MISSING"))
+    #expect(backend.seen.all.isEmpty)
     await harness.stop()
     await backend.server.shutdown()
   }

@@ -59,6 +59,16 @@ import Testing
     #expect(try Self.json(Self.binary(json, type), type) == expected ?? json)
   }
 
+  @Test func unknownEnumNamesBecomeTheNumberForThem() throws {
+    let type = "campanile.notifications.v1.Notification"
+    let binary = try Self.binary(#"{"id":"n","priority":"PRIORITY_OF_TOMORROW","later":1}"#, type)
+    #expect(try Self.json(binary, type) == #"{"id":"n","priority":-2147483648}"#)
+    #expect(try Notification(jsonString: Self.json(binary, type)).priority == .unrecognized(.min))
+    for wrong in ["true", "{}", "[]", "1.5"] {
+      #expect(throws: RPCError.self) { try Self.binary(#"{"priority":\#(wrong)}"#, type) }
+    }
+  }
+
   @Test func wellKnownTypesMatchSwiftProtobuf() throws {
     let text = #"{"a":[1,-2.5,"x",true,null,{"b":{}}],"c":"d","e":1e300}"#
     let oracle = try Google_Protobuf_Struct(jsonString: text)

@@ -136,7 +136,8 @@ def test_a_title_gives_no_orders_to_a_terminal(suite):
 
 @pytest.mark.parametrize("method, request_, code, words", [
     ("GetNotification", {"notificationId": "n_" + "0" * 22}, 5, ["NOT_FOUND"]),
-    ("GetNotification", {"notificationIdd": "x"}, 3, ["INVALID_ARGUMENT", "notificationIdd"]),
+    ("GetNotification", {"notificationIdd": "x"}, 64, ["notificationIdd", "did you mean notificationId?"]),
+    ("CreateNotification", {"notification": {"priority": "PRIORITY_LOUD"}}, 64, ["notification.priority", "PRIORITY_LOUD"]),
     ("CreateNotification", {"notification": {"title": ""}}, 3, ["INVALID_ARGUMENT", "field", "title"]),
     ("ListNotifications", {"pageSize": "many"}, 3, ["INVALID_ARGUMENT", "pageSize"]),
 ])
@@ -145,6 +146,15 @@ def test_exit_code_is_the_status_and_the_error_names_the_field(suite, giulia, me
     assert result.stdout == ""
     for word in words:
         assert word.lower() in result.stderr.lower()
+
+
+def test_unknown_names_are_sent_if_the_caller_wants_it(suite, giulia):
+    request_ = {"notificationId": "n_" + "0" * 22, "later": {"a": [1]}}
+    assert "NOT_FOUND" in suite.run("call", "GetNotification", json.dumps(request_), "--allow-unknown", key=giulia, check=5).stderr
+    request_ = {"notification": {"title": "t", "priority": "PRIORITY_LOUD"}}
+    refused = suite.run("call", "CreateNotification", json.dumps(request_), "--allow-unknown", key=giulia, check=3).stderr
+    assert "ENUM_UNKNOWN" in refused and "notification.priority" in refused
+    assert "later: " in suite.run("watch", "WatchNotifications", '{"later":1}', key=giulia, check=64).stderr
 
 
 def test_errors_explain_wrong_requests_and_names(suite, giulia):

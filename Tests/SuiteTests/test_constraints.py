@@ -56,6 +56,13 @@ def test_bad_constraints_are_refused_with_their_place(includes, tmp_path, name):
     assert f"bad.proto:{FIELD_LINE}: test.Message." in result.stderr, result.stderr
 
 
+def test_the_number_of_unknown_enum_names_is_reserved(includes, tmp_path):
+    field = "enum State { STATE_UNSPECIFIED = 0; STATE_LOWEST = -2147483648; } State state = 1;"
+    result = generate(includes, tmp_path, field)
+    assert result.returncode != 0 and "STATE_LOWEST" in result.stderr, result.stderr
+    assert generate(includes, tmp_path, field.replace("48;", "47;")).returncode == 0
+
+
 def test_good_constraints_are_generated(includes, tmp_path):
     field = f"""string text = 1 [
     {RULE}.string = {{pattern: "^[a-z-]{{2,5}}\\\\.?[0-9]*$" max_len: 9}},

@@ -128,7 +128,7 @@ def test_operations_are_private_and_wrong_credentials_refused(suite, base, key):
 
 def test_failures_keep_their_method_and_code_in_metrics(suite, key, base):
     for method in re.findall(r"campanile\.\w+\.v1\.\w+/\w+", suite.run("list", check=0).stdout):
-        request(base, "POST", f"/{method}", key, {"unknownField": 1})
+        request(base, "POST", f"/{method}", key, {"unknown": "\ud800"})
     text = curl(f"http://127.0.0.1:{suite.endpoints['gateway']['admin']}/metrics").decode()
     failed = {line.split('method="')[1].split('"')[0] for line in text.splitlines() if 'code="INVALID_ARGUMENT"' in line}
     assert len(failed) > 50 and 'code="_OTHER"' not in text

@@ -66,7 +66,7 @@ def hello(port, token):
     with Peer(port) as peer:
         peer.send({"jsonrpc": "2.0", "id": 1, "method": "rpc.ping"})
         peer.receive()
-        frame = Peer.frame({"jsonrpc": "2.0", "id": 2, "method": "rpc.hello", "params": {"protocol": "1", "agent": "t", "token": token}})
+        frame = Peer.frame({"jsonrpc": "2.0", "id": 2, "method": "rpc.hello", "params": {"versions": ["1"], "agent": "t", "token": token}})
 
         def ask():
             peer.send_bytes(frame)

@@ -78,8 +78,8 @@ class Peer:
             if answer is None or answer.get("id") == request["id"]:
                 return answer
 
-    def hello(self, token=None):
-        return self.call("rpc.hello", {"protocol": "1", "agent": "python", **({"token": token} if token else {})})
+    def hello(self, token=None, **members):
+        return self.call("rpc.hello", {"versions": ["1"], "agent": "python", **({"token": token} if token else {}), **members})
 
 
 def reason(answer):

@@ -57,11 +57,52 @@ def test_largest_frame_is_served_and_one_byte_more_is_not(echo):
         assert peer.receive() is None
 
 
-def test_four_gigabytes_announced(echo):
+@pytest.mark.parametrize("head, expected", [
+    (b"\x00\xff\xff\xff", "FRAME_TOO_LARGE"), (b"\x01\0\0\x02", "FRAME_FLAGS_UNKNOWN"), (b"\xff\xff\xff\xff", "FRAME_FLAGS_UNKNOWN")])
+def test_lengths_and_flags_that_are_not_accepted(echo, head, expected):
     with Peer(echo.port) as peer:
-        peer.send_bytes(b"\xff\xff\xff\xff" + b"x" * 100)
-        assert reason(peer.receive()) == "FRAME_TOO_LARGE"
+        peer.send_bytes(head + b"x" * 100)
+        assert reason(peer.receive()) == expected
         assert peer.receive() is None
+
+
+def test_a_clients_own_limit_of_frames_is_kept(echo):
+    limit = 64 * 1024
+    with Peer(echo.port) as peer:
+        assert peer.hello(maxFrameBytes=limit)["result"]["maxFrameBytes"] == 4 * 1024 * 1024
+        fits, long = "x" * (limit - 1024), "x" * limit
+        assert peer.call(ECHO, {"payload": fits})["result"]["payload"] == fits
+        assert reason(peer.call(ECHO, {"payload": long})) == "RESULT_TOO_LARGE"
+        assert reason(peer.call(EXPAND, {"payload": long, "count": 2})) == "RESULT_TOO_LARGE"
+        peer.send([{"jsonrpc": "2.0", "id": f"b{i}", "method": ECHO, "params": {"payload": "x" * 20_000}} for i in range(4)])
+        body = peer.receive_raw()
+        assert len(body) <= limit
+        assert {reason(answer) for answer in json.loads(body) if "error" in answer} == {"RESULT_TOO_LARGE"}
+
+
+@pytest.mark.parametrize("params, expected", [
+    ({"versions": ["2", "3"]}, "VERSION_UNSUPPORTED"), ({"versions": []}, "VERSION_UNSUPPORTED"),
+    ({"versions": "1"}, "HELLO_INVALID"), ({"versions": [1]}, "HELLO_INVALID"), ({"versions": ["1"] * 101}, "HELLO_INVALID"),
+    ({"capabilities": {"a": 1}}, "HELLO_INVALID"), ({"capabilities": [None]}, "HELLO_INVALID"),
+    ({"maxFrameBytes": 65_535}, "HELLO_INVALID"), ({"maxFrameBytes": "1000000"}, "HELLO_INVALID"),
+    ({"maxFrameBytes": 1e6}, "HELLO_INVALID"),
+])
+def test_hello_with_other_versions_or_forms(echo, params, expected):
+    with Peer(echo.port) as peer:
+        answer = peer.call("rpc.hello", params)
+        assert answer["id"] == 1 and reason(answer) == expected
+        if expected == "HELLO_INVALID":
+            assert [v["field"] for v in answer["error"]["data"]["details"][1]["fieldViolations"]] == list(params)
+        assert peer.receive() is None
+
+
+@pytest.mark.parametrize("params", [
+    {}, {"versions": ["7", "1"]}, {"capabilities": ["compression", "fragments"]}, {"maxFrameBytes": 1 << 40}, {"future": [{}]}])
+def test_hello_with_more_than_the_server_knows(echo, params):
+    with Peer(echo.port) as peer:
+        result = peer.call("rpc.hello", params)["result"]
+        assert result["version"] == "1" and result["capabilities"] == []
+        assert peer.call(ECHO, {"payload": "x"})["result"] == {"payload": "x"}
 
 
 def test_a_frame_byte_by_byte(echo):
@@ -209,19 +250,22 @@ def test_what_is_answered_before_the_sending_side_closes_still_arrives(echo):
             assert peer.receive() is None
 
 
-def test_failing_notifications_are_not_answered(echo):
-    """Alone or in a batch; the batch still waits for its other calls."""
+def test_calls_without_an_id_do_not_run(echo):
+    """Alone or in a batch; each gets an error, and the batch's other calls run."""
     fail = {"jsonrpc": "2.0", "method": "campanile.rpc.v1.EchoService/Fail", "params": {"code": 5}}
     unknown = {"jsonrpc": "2.0", "method": "no.such/Method"}
-    undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"nope": 1}}
+    undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"payload": 1}}
     stream = {"jsonrpc": "2.0", "method": EXPAND, "params": {"payload": "x", "count": 3}}
     slow = {"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "slow", "delayMs": 200}}
     with Peer(echo.port) as peer:
-        for notification in (fail, unknown, undecodable, stream):
-            peer.send(notification)
-            peer.send([notification])
+        for call in (fail, unknown, undecodable, stream):
+            peer.send(call)
+            alone = peer.receive()
+            assert alone["id"] is None and reason(alone) == "ID_MISSING" and not alone["error"]["data"]["processed"]
+            peer.send([call])
+            assert peer.receive() == [alone]
         peer.send([fail, unknown, slow, undecodable, stream])
-        assert peer.receive() == [{"jsonrpc": "2.0", "id": 1, "result": {"payload": "slow"}}]
+        assert peer.receive() == [alone] * 4 + [{"jsonrpc": "2.0", "id": 1, "result": {"payload": "slow"}}]
         assert peer.call(ECHO)["result"] == {}
 
 
@@ -315,10 +359,17 @@ def test_a_stopped_server_finishes_its_calls(tmp_path):
         peer.send({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x", "delayMs": 1000}})
         time.sleep(0.2)
         process.process.send_signal(signal.SIGTERM)
-        assert peer.receive() == {"jsonrpc": "2.0", "method": "rpc.drain", "params": {"lastId": 1}}
+        assert peer.receive() == {"jsonrpc": "2.0", "method": "rpc.drain"}
         peer.send({"jsonrpc": "2.0", "id": 2, "method": ECHO})
         refused = peer.receive()
-        assert refused["id"] == 2 and refused["error"]["data"] ["processed"] is False
+        assert refused["id"] == 2 and reason(refused) == "DRAINING" and refused["error"]["data"]["processed"] is False
         assert peer.receive()["result"] == {"payload": "x"}
+        # A frame that arrives in parts is refused as well before the connection closes.
+        frame = Peer.frame({"jsonrpc": "2.0", "id": 3, "method": ECHO})
+        peer.send_bytes(frame[:9])
+        time.sleep(0.4)
+        peer.send_bytes(frame[9:])
+        late = peer.receive()
+        assert late["id"] == 3 and reason(late) == "DRAINING" and late["error"]["data"]["processed"] is False
         assert peer.receive() is None
     assert process.process.wait(15) == 0

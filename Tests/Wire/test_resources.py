@@ -180,7 +180,7 @@ def code(sender, token, client_nonce, server_nonce):
 
 
 def begin(peer, nonce):
-    return peer.call("rpc.hello", {"protocol": "1", "agent": "python", "nonce": nonce})
+    return peer.call("rpc.hello", {"versions": ["1"], "agent": "python", "nonce": nonce})
 
 
 @pytest.mark.parametrize("of_gateway", [False, True])
@@ -191,7 +191,7 @@ def test_both_ends_prove_the_internal_token(gateway, of_gateway):
         hello = begin(peer, nonce)["result"]
         assert hello["proofs"] == [code("server", TOKEN, nonce, hello["nonce"])]
         answer = peer.call("rpc.prove", {"proof": code("client", TOKEN, nonce, hello["nonce"])})
-        assert answer["result"] == {"maxConcurrentCalls": 10_000}
+        assert answer["result"] == {"maxConcurrentCalls": 10_000, "maxControlFrames": 20_000}
         answer = peer.call(ECHO, {"payload": "x"}, metadata={"campanile-principal": "user/ada"})
         assert answer["result"] == {"payload": "x"}
         assert reason(peer.call("rpc.prove", {"proof": "x"})) == "CHALLENGE_MISSING"
@@ -228,7 +228,7 @@ def test_a_listener_in_a_services_place_is_not_told_the_token(tmp_path):
             assert first["method"] == "rpc.hello" and TOKEN not in json.dumps(first)
             made_up = base64url(os.urandom(32))
             peer.send({"jsonrpc": "2.0", "id": first["id"], "result": {
-                "protocol": "1", "maxFrameBytes": 4 * MIB, "nonce": made_up,
+                "version": "1", "maxFrameBytes": 4 * MIB, "nonce": made_up,
                 "proofs": [code("server", "guessed", first["params"]["nonce"], made_up)]}})
             # Nothing follows, not even the client's proof.
             assert peer.receive() is None

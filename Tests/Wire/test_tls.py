@@ -40,6 +40,18 @@ def test_calls_and_streams_over_tls(start, pki):
         assert peer.call(ECHO)["result"] == {}
 
 
+@pytest.mark.parametrize("offered, chosen", [
+    (["campanile/1"], "campanile/1"), (["h2", "campanile/1"], "campanile/1"), (["h2"], None), (None, None)])
+def test_the_protocols_name_is_negotiated_but_not_required(start, pki, offered, chosen):
+    echo = start("campanile-echo", *tls_flags(pki))
+    tls = context(pki.authority)
+    if offered:
+        tls.set_alpn_protocols(offered)
+    with Peer(echo.port, tls=tls) as peer:
+        assert peer.socket.selected_alpn_protocol() == chosen
+        assert peer.call(ECHO, {"payload": "x"})["result"] == {"payload": "x"}
+
+
 def test_a_client_believes_only_its_authority_and_the_right_name(start, pki):
     echo = start("campanile-echo", *tls_flags(pki))
     with pytest.raises(ssl.SSLCertVerificationError):

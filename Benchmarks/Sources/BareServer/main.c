@@ -34,7 +34,7 @@ static void put_answer(size_t *count, const char *frame, size_t size) {
   size_t id_count = strcspn(id += 5, ",}");
   const char *text = result;
   if (memmem(frame, size, "\"rpc.hello\"", 11)) {
-    text = "\"result\":{\"protocol\":\"1\",\"agent\":\"c\",\"maxFrameBytes\":4194304,\"maxConcurrentCalls\":10000}}";
+    text = "\"result\":{\"version\":\"1\",\"agent\":\"c\",\"maxFrameBytes\":4194304,\"maxConcurrentCalls\":10000}}";
   } else if (memmem(frame, size, "ReflectionService", 17)) {
     text = "\"error\":{\"code\":-32601,\"message\":\"none\",\"data\":{\"status\":\"UNIMPLEMENTED\",\"processed\":false}}}";
   }

@@ -25,7 +25,7 @@ struct GreetRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.name = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -70,7 +70,7 @@ struct GreetResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.greeting = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -116,7 +116,7 @@ struct CountDownRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.from = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -161,7 +161,7 @@ struct CountDownResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.number = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -45,13 +45,13 @@ enum ChannelRules {
     let result = body.withUnsafeBytes { bytes in
       Result { () throws(ProtoJSONError) in
         var found: (policy: Int32?, pushType: String?) = (nil, nil)
-        var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 8))
+        var reader = JSONReader(bytes, options: JSONDecodingOptions(maxDepth: 8))
         var more = try reader.beginObject()
         while more {
           switch try reader.stringKey() {
           case "message-storage-policy": found.policy = try reader.int32()
           case "push-type": found.pushType = try reader.string()
-          default: try reader.unknownField()
+          default: try reader.skipValue()
           }
           more = try reader.nextMember()
         }

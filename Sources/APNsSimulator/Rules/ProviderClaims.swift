@@ -58,7 +58,7 @@ struct ProviderClaims: Sendable, Hashable {
       Result { () throws(ProtoJSONError) in
         var texts: [String: String] = [:]
         var numbers: [String: Int64] = [:]
-        var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 8))
+        var reader = JSONReader(bytes, options: JSONDecodingOptions(maxDepth: 8))
         var more = try reader.beginObject()
         while more {
           let name = try reader.stringKey()

@@ -25,7 +25,7 @@ struct PushContent: Sendable, Hashable {
     let result = payload.withUnsafeBytes { bytes in
       Result { () throws(ProtoJSONError) in
         var content = PushContent()
-        var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 64))
+        var reader = JSONReader(bytes, options: JSONDecodingOptions(maxDepth: 64))
         var more = try reader.beginObject()
         while more {
           if try reader.key().matches("aps") { try content.readAPS(&reader) } else { try reader.skipValue() }

@@ -60,7 +60,7 @@ extension Simulator.State {
 
   private static func read(_ bytes: UnsafeRawBufferPointer) throws(ProtoJSONError) -> Line {
     var line = Line()
-    var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 4))
+    var reader = JSONReader(bytes, options: JSONDecodingOptions(maxDepth: 4))
     var more = try reader.beginObject()
     while more {
       switch try reader.stringKey() {

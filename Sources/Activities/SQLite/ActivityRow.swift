@@ -100,12 +100,11 @@ enum ActivityRow {
   private static func driver(kind: Int64, json: String?) throws -> ActivityDriver? {
     guard let json else { return nil }
     // Another version of the program may have written it.
-    let lenient = JSONDecodingOptions(ignoreUnknownFields: true)
     do throws(ProtoJSONError) {
       switch ActivityDriver.Kind(rawValue: kind) {
-      case .timer: return .timer(try TimerState(jsonString: json, options: lenient))
-      case .room: return .room(try RoomState(jsonString: json, options: lenient))
-      case .unread: return .unread(try UnreadState(jsonString: json, options: lenient))
+      case .timer: return .timer(try TimerState(jsonString: json))
+      case .room: return .room(try RoomState(jsonString: json))
+      case .unread: return .unread(try UnreadState(jsonString: json))
       case nil: return nil
       }
     } catch {
@@ -140,7 +139,7 @@ enum StartRow {
         attributesType: try row.text(0), attributes: try row.textIfPresent(1), installationID: try row.text(3))
       if let json = try row.textIfPresent(2) {
         do throws(ProtoJSONError) {
-          start.alert = try Alert(jsonString: json, options: JSONDecodingOptions(ignoreUnknownFields: true))
+          start.alert = try Alert(jsonString: json)
         } catch {
           throw StoreError(.corrupt, "an alert cannot be read: \(error.reason)")
         }

@@ -71,7 +71,7 @@ extension SQLiteActivitiesRepository {
     }
     guard let (sequence, payload) = found else { return nil }
     do throws(ProtoJSONError) {
-      return (try UnreadSummary(jsonUTF8: payload, options: JSONDecodingOptions(ignoreUnknownFields: true)), sequence)
+      return (try UnreadSummary(jsonUTF8: payload), sequence)
     } catch {
       throw StoreError(.corrupt, "an unread summary cannot be read: \(error.reason)")
     }

@@ -72,7 +72,7 @@ extension SQLiteActivitiesRepository {
     if let json {
       do throws(ProtoJSONError) {
         let request = try EndActivityRequest(
-          jsonUTF8: Array(json.utf8), options: JSONDecodingOptions(ignoreUnknownFields: true))
+          jsonUTF8: Array(json.utf8))
         change.contentState = request.contentState
         change.alert = request.alert
         if let dismissal = request.dismissalTime?.millisecondsSince1970 {

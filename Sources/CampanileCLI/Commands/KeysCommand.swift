@@ -159,7 +159,7 @@ public struct KeysCommand: AsyncParsableCommand {
 
   private static func decode<R: ProtoMessage>(_ type: R.Type, _ json: [UInt8]) throws(RPCError) -> R {
     do throws(ProtoJSONError) {
-      return try R(jsonUTF8: json, options: JSONDecodingOptions(ignoreUnknownFields: true))
+      return try R(jsonUTF8: json)
     } catch {
       throw RPCError(
         .internalError, "the response is not a valid \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID")

@@ -38,14 +38,26 @@ public struct ServiceConnection: Sendable {
 
   /// Returns the declarations of the server's services and messages.
   ///
+  /// - Parameter service: The full name of the only service to include; empty for all.
   /// - Throws: The errors of `methods()`.
-  public func descriptors(timeoutMs: Int64 = 10_000) async throws -> DescriptorIndex {
+  public func descriptors(of service: String = "", timeoutMs: Int64 = 10_000) async throws -> DescriptorIndex {
     let reply = try await ReflectionServiceClient(client).getFileDescriptorSet(
-      GetFileDescriptorSetRequest(), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
+      GetFileDescriptorSetRequest(service: service), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
     do {
       return try DescriptorIndex(serialized: reply.fileDescriptorSet)
     } catch {
       throw RPCError(.internalError, "cannot read the descriptors: \(error)", reason: "REPLY_INVALID")
+    }
+  }
+
+  /// Returns the check for requests of a method; nil without access to reflection.
+  func requestChecker(for method: KnownMethod) async throws -> RequestChecker? {
+    do {
+      return RequestChecker(try await descriptors(of: method.service), method: method)
+    } catch let error as RPCError
+      where error.code == .unimplemented || error.code == .permissionDenied || error.code == .notFound
+    {
+      return nil
     }
   }
 

@@ -1,22 +1,15 @@
 import CampanileBase
 
 extension JSONReader {
-  /// Reads an enum: a name, or any number, because enums are open.
-  ///
-  /// - Returns: nil for an unknown name if the reader ignores unknown fields.
-  /// - Throws: `UNKNOWN_ENUM_VALUE` for an unknown name otherwise.
+  /// Reads an enum: a name, or any number, because enums are open. An unknown name has the number `unknownEnumNumber`.
   @inlinable
-  public mutating func enumeration<E: ProtoEnum>(_ type: E.Type) throws(ProtoJSONError) -> E? {
+  public mutating func enumeration<E: ProtoEnum>(_ type: E.Type) throws(ProtoJSONError) -> E {
     guard peek() == UInt8(ascii: "\"") else { return E(rawValue: try int32()) }
-    let name = try enumName()
-    if let number = E.number(named: name) { return E(rawValue: number) }
-    if ignoresUnknownFields { return nil }
-    throw numberFailure(.unknownEnumValue, "the enum has no such value")
+    return E(rawValue: E.number(named: try enumName()) ?? Self.unknownEnumNumber)
   }
 
   @inlinable
   mutating func enumName() throws(ProtoJSONError) -> JSONName {
-    numberStart = position
     let first = position + 1
     let stop = JSONBytes.firstSpecial(first, end)
     if stop < end, stop.pointee == UInt8(ascii: "\"") {

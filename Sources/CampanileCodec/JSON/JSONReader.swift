@@ -15,8 +15,10 @@ public struct JSONReader: ~Copyable {
   var scratch: [UInt8] = []
   /// A copy of `scratch` to which a name points. Its memory is valid until the next such name.
   var scratchKey: UnsafeMutableBufferPointer<UInt8>?
-  /// Whether unknown members of a message are skipped.
-  public let ignoresUnknownFields: Bool
+  /// The number of an enum value whose name the contract lacks: −2^31, which no proto may use.
+  ///
+  /// Encoding writes it as a number, because the name is not kept.
+  @inlinable public static var unknownEnumNumber: Int32 { .min }
 
   // The target of an empty buffer, which may have no address.
   private static let nothing: StaticString = "\0"
@@ -30,7 +32,6 @@ public struct JSONReader: ~Copyable {
     keyStart = start
     numberStart = start
     depthLeft = max(0, options.maxDepth)
-    ignoresUnknownFields = options.ignoreUnknownFields
   }
 
   deinit {
@@ -188,13 +189,6 @@ extension JSONReader {
     let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: index)
     if seen & bit != 0 { throw keyFailure(.duplicateField, "the field occurs twice") }
     seen |= bit
-  }
-
-  /// Skips the value of an unknown member, or throws `UNKNOWN_FIELD`.
-  @inline(never)
-  public mutating func unknownField() throws(ProtoJSONError) {
-    if !ignoresUnknownFields { throw keyFailure(.unknownField, "the message has no such field") }
-    try skipValue()
   }
 
   /// Returns the error for a member whose `oneof` already has another member.

@@ -106,7 +106,9 @@ extension Violations {
   /// Checks that an enum's value is named in the contract.
   @inlinable
   public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString) {
-    if value.protoName == nil { add("\(name)", "\(value.rawValue) is not a value of \(E.self)", .enumUnknown) }
+    guard value.protoName == nil else { return }
+    let given = value.rawValue == JSONReader.unknownEnumNumber ? "the name" : "\(value.rawValue)"
+    add("\(name)", "\(given) is not a value of \(E.self)", .enumUnknown)
   }
 
   /// Checks that an enum's value is not the unspecified one.

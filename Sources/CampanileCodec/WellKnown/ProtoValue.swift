@@ -125,7 +125,7 @@ public enum ProtoNullValue: ProtoEnum {
 
 extension JSONReader {
   /// Reads `null`, `"NULL_VALUE"` or a number.
-  public mutating func nullValue() throws(ProtoJSONError) -> ProtoNullValue? {
+  public mutating func nullValue() throws(ProtoJSONError) -> ProtoNullValue {
     try null() ? .nullValue : try enumeration(ProtoNullValue.self)
   }
 }

@@ -300,11 +300,11 @@ public struct Activity: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityStatus.self) { self.status = value }
+        self.status = try reader.enumeration(ActivityStatus.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -344,7 +344,7 @@ public struct Activity: ProtoMessage {
       case 14:
         try reader.accept(14, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(EndReason.self) { self.endReason = value }
+        self.endReason = try reader.enumeration(EndReason.self)
       case 15:
         try reader.accept(15, &seen0)
         if try reader.null() { break }
@@ -392,7 +392,7 @@ public struct Activity: ProtoMessage {
         if try reader.null() { break }
         if self.driver != nil { throw reader.oneofConflict() }
         self.driver = .unread(try UnreadState(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -646,7 +646,7 @@ public struct Alert: ValidatedMessage {
         try reader.accept(6, &seen0)
         if try reader.null() { break }
         self.sound = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -805,7 +805,7 @@ public struct TimerState: ProtoMessage {
         try reader.accept(6, &seen0)
         if try reader.null() { break }
         self.completesByItself = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -917,7 +917,7 @@ public struct RoomState: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.waitingMinutesMax = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -995,7 +995,7 @@ public struct UnreadState: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -129,7 +129,7 @@ public struct StartActivityRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -178,7 +178,7 @@ public struct StartActivityRequest: ValidatedMessage {
         try reader.accept(15, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -344,7 +344,7 @@ public struct StartActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -430,12 +430,12 @@ public struct UpdateActivityRequest: ValidatedMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushUrgency.self) { self.urgency = value }
+        self.urgency = try reader.enumeration(PushUrgency.self)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -543,7 +543,7 @@ public struct UpdateActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -592,7 +592,7 @@ public struct BatchUpdateActivitiesRequest: ValidatedMessage {
           self.requests.append(try UpdateActivityRequest(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -653,7 +653,7 @@ public struct BatchUpdateResult: ProtoMessage {
         if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .error(try ActivityError(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -723,7 +723,7 @@ public struct ActivityReceipt: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.apsTimestamp = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -805,7 +805,7 @@ public struct ActivityError: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.field = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -873,7 +873,7 @@ public struct BatchUpdateActivitiesResponse: ProtoMessage {
           self.results.append(try BatchUpdateResult(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -958,7 +958,7 @@ public struct EndActivityRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1049,7 +1049,7 @@ public struct EndActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1094,7 +1094,7 @@ public struct GetActivityRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1141,7 +1141,7 @@ public struct GetActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1207,7 +1207,7 @@ public struct ListActivitiesRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.includeEnded = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1290,7 +1290,7 @@ public struct ListActivitiesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1356,7 +1356,7 @@ public struct WatchActivitiesRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1440,7 +1440,7 @@ public struct WatchActivitiesResponse: ProtoMessage {
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .activityEnded(try Activity(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1519,7 +1519,7 @@ public struct WatchActivitiesResponse: ProtoMessage {
       var more = try reader.beginObject()
       while more {
         _ = try reader.key()
-        try reader.unknownField()
+        try reader.skipValue()
         more = try reader.nextMember()
       }
     }

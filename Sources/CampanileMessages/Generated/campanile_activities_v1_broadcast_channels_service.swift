@@ -85,8 +85,8 @@ public struct CreateBroadcastChannelRequest: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(MessageStoragePolicy.self) { self.storagePolicy = value }
-      default: try reader.unknownField()
+        self.storagePolicy = try reader.enumeration(MessageStoragePolicy.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -153,7 +153,7 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.channelId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -206,7 +206,7 @@ public struct ListBroadcastChannelsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.environment = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -267,7 +267,7 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
           self.channelIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -331,7 +331,7 @@ public struct DeleteBroadcastChannelRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.channelId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -388,7 +388,7 @@ public struct DeleteBroadcastChannelResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -452,7 +452,7 @@ public struct SendBroadcastRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.priority = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -539,7 +539,7 @@ public struct SendBroadcastResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.apnsId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

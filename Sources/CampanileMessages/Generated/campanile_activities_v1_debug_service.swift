@@ -30,7 +30,7 @@ public struct GetActivityStatusRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -115,7 +115,7 @@ public struct GetActivityStatusResponse: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.updateTokenCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -208,8 +208,8 @@ public struct TestStartRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
-      default: try reader.unknownField()
+        self.origin = try reader.enumeration(ActivityOrigin.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -283,7 +283,7 @@ public struct TestStartResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -334,7 +334,7 @@ public struct TestToConnectedRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -394,7 +394,7 @@ public struct TestToConnectedResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -445,7 +445,7 @@ public struct TestToWaitingRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -505,7 +505,7 @@ public struct TestToWaitingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -556,7 +556,7 @@ public struct TestEndRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -616,7 +616,7 @@ public struct TestEndResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -661,7 +661,7 @@ public struct EndAllActivitiesRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -712,7 +712,7 @@ public struct EndAllActivitiesResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.endedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

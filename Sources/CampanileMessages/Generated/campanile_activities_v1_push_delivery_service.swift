@@ -232,11 +232,11 @@ public struct Push: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushStatus.self) { self.status = value }
+        self.status = try reader.enumeration(PushStatus.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushAction.self) { self.action = value }
+        self.action = try reader.enumeration(PushAction.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -293,7 +293,7 @@ public struct Push: ProtoMessage {
         try reader.accept(16, &seen0)
         if try reader.null() { break }
         self.dueTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -437,7 +437,7 @@ public struct GetPushRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.apnsId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -488,7 +488,7 @@ public struct GetPushResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.push = try Push(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -554,7 +554,7 @@ public struct ListPushesRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -639,7 +639,7 @@ public struct ListPushesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -704,7 +704,7 @@ public struct ListDeadLettersRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -772,7 +772,7 @@ public struct ListDeadLettersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -834,7 +834,7 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -914,7 +914,7 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
           self.unknownApnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -984,7 +984,7 @@ public struct DeleteDeadLettersRequest: ValidatedMessage {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1045,7 +1045,7 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deletedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1106,7 +1106,7 @@ public struct ListPushStatisticsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1176,7 +1176,7 @@ public struct ListPushStatisticsResponse: ProtoMessage {
           self.hours.append(try PushStatistics(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1310,7 +1310,7 @@ public struct PushStatistics: ProtoMessage {
         try reader.accept(12, &seen0)
         if try reader.null() { break }
         self.latencyP99Ms = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -128,7 +128,7 @@ public struct PushTokenInfo: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushTokenKind.self) { self.kind = value }
+        self.kind = try reader.enumeration(PushTokenKind.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -177,7 +177,7 @@ public struct PushTokenInfo: ProtoMessage {
         try reader.accept(13, &seen0)
         if try reader.null() { break }
         self.retireReason = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -327,7 +327,7 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(PushTokenKind.self) { self.kind = value }
+        self.kind = try reader.enumeration(PushTokenKind.self)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -356,7 +356,7 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.tokenTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -469,7 +469,7 @@ public struct RegisterPushTokenResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.superseded = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -520,7 +520,7 @@ public struct GetPushTokenRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.tokenId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -567,7 +567,7 @@ public struct GetPushTokenResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.token = try PushTokenInfo(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -626,7 +626,7 @@ public struct ListPushTokensRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.includeRetired = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -702,7 +702,7 @@ public struct ListPushTokensResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -760,7 +760,7 @@ public struct DeletePushTokenRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.tokenId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -796,7 +796,7 @@ public struct DeletePushTokenResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

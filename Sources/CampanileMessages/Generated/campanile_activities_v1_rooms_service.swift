@@ -62,7 +62,7 @@ public struct JoinRoomRequest: ValidatedMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -87,7 +87,7 @@ public struct JoinRoomRequest: ValidatedMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -222,7 +222,7 @@ public struct JoinRoomResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -280,7 +280,7 @@ public struct ReportPeerRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.connected = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -349,7 +349,7 @@ public struct ReportPeerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -400,7 +400,7 @@ public struct LeaveRoomRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.roomId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -463,7 +463,7 @@ public struct LeaveRoomResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -508,7 +508,7 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -559,7 +559,7 @@ public struct DisconnectRoomsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.endedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

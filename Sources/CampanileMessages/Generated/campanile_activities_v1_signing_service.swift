@@ -62,7 +62,7 @@ public struct SigningKey: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.tokenTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -162,7 +162,7 @@ public struct SignProviderTokenRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.teamId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -230,7 +230,7 @@ public struct SignProviderTokenResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.renewTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -296,7 +296,7 @@ public struct CreateSigningKeyRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.privateKeyPem = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -359,7 +359,7 @@ public struct CreateSigningKeyResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.key = try SigningKey(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -393,7 +393,7 @@ public struct ListSigningKeysRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -428,7 +428,7 @@ public struct ListSigningKeysResponse: ProtoMessage {
           self.keys.append(try SigningKey(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -484,7 +484,7 @@ public struct RevokeSigningKeyRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.teamId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -527,7 +527,7 @@ public struct RevokeSigningKeyResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

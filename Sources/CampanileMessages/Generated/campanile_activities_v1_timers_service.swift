@@ -64,7 +64,7 @@ public struct StartTimerRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -105,7 +105,7 @@ public struct StartTimerRequest: ValidatedMessage {
         try reader.accept(13, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -257,7 +257,7 @@ public struct StartTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -302,7 +302,7 @@ public struct PauseTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -349,7 +349,7 @@ public struct PauseTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -394,7 +394,7 @@ public struct ResumeTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -441,7 +441,7 @@ public struct ResumeTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -486,7 +486,7 @@ public struct StopTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -533,7 +533,7 @@ public struct StopTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -578,7 +578,7 @@ public struct CompleteTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -625,7 +625,7 @@ public struct CompleteTimerResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

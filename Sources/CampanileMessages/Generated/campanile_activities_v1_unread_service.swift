@@ -57,7 +57,7 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActivityOrigin.self) { self.origin = value }
+        self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -86,7 +86,7 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -215,7 +215,7 @@ public struct StartUnreadActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -275,7 +275,7 @@ public struct PutUnreadSummaryRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -361,7 +361,7 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.knownSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -513,7 +513,7 @@ public struct SendAlertRequest: ValidatedMessage {
         try reader.accept(14, &seen0)
         if try reader.null() { break }
         self.lowPriority = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -686,7 +686,7 @@ public struct SendAlertResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.repeatedAlert = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

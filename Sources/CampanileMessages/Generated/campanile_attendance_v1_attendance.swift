@@ -171,11 +171,11 @@ public struct Attendance: ProtoMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(AttendanceStatus.self) { self.status = value }
+        self.status = try reader.enumeration(AttendanceStatus.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(AttendanceSource.self) { self.source = value }
+        self.source = try reader.enumeration(AttendanceSource.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -188,7 +188,7 @@ public struct Attendance: ProtoMessage {
         try reader.accept(6, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -289,7 +289,7 @@ public struct RecordAttendanceRequest: ProtoMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(AttendanceStatus.self) { self.status = value }
+        self.status = try reader.enumeration(AttendanceStatus.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -298,7 +298,7 @@ public struct RecordAttendanceRequest: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -370,7 +370,7 @@ public struct RecordAttendanceResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.attendance = try Attendance(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -432,7 +432,7 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -501,8 +501,8 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
         case 1:
           try reader.accept(1, &seen0)
           if try reader.null() { break }
-          if let value = try reader.enumeration(AttendanceStatus.self) { self.status = value }
-        default: try reader.unknownField()
+          self.status = try reader.enumeration(AttendanceStatus.self)
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -561,7 +561,7 @@ public struct BatchRecordAttendanceResponse: ProtoMessage {
           self.attendances.append(try Attendance(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -619,12 +619,12 @@ public struct ConfirmAttendanceRequest: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(AttendanceStatus.self) { self.status = value }
+        self.status = try reader.enumeration(AttendanceStatus.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -683,7 +683,7 @@ public struct ConfirmAttendanceResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.attendance = try Attendance(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -728,7 +728,7 @@ public struct GetCheckInCodeRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meetingId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -789,7 +789,7 @@ public struct GetCheckInCodeResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -855,7 +855,7 @@ public struct CheckInRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -914,7 +914,7 @@ public struct CheckInResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.meetingDiscussion = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -980,7 +980,7 @@ public struct ListMeetingAttendanceRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1061,7 +1061,7 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.counts = try AttendanceCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1144,7 +1144,7 @@ public struct AttendanceCounts: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.notConfirmed = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1227,7 +1227,7 @@ public struct ListMemberAttendanceRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1308,7 +1308,7 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

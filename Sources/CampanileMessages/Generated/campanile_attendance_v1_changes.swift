@@ -45,7 +45,7 @@ public struct RosterChange: ProtoMessage {
         if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .deletedAttendance(try Attendance(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -133,7 +133,7 @@ public struct ListChangesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -209,7 +209,7 @@ public struct ListChangesResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.hasMore = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -275,7 +275,7 @@ public struct WatchChangesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.since = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -332,7 +332,7 @@ public struct WatchChangesResponse: ProtoMessage {
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .change(try RosterChange(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -384,7 +384,7 @@ public struct WatchChangesResponse: ProtoMessage {
       var more = try reader.beginObject()
       while more {
         _ = try reader.key()
-        try reader.unknownField()
+        try reader.skipValue()
         more = try reader.nextMember()
       }
     }

@@ -141,7 +141,7 @@ public struct LodgeSettings: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -228,7 +228,7 @@ public struct GetLodgeSettingsRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -259,7 +259,7 @@ public struct GetLodgeSettingsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -311,7 +311,7 @@ public struct UpdateLodgeSettingsRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -364,7 +364,7 @@ public struct UpdateLodgeSettingsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -415,7 +415,7 @@ public struct ImportCsvRequest: ProtoMessage {
         if try reader.null() { break }
         if self.content != nil { throw reader.oneofConflict() }
         self.content = .chunk(try reader.bytes())
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -477,7 +477,7 @@ public struct ImportCsvRequest: ProtoMessage {
         case 0:
           try reader.accept(0, &seen0)
           if try reader.null() { break }
-          if let value = try reader.enumeration(CsvTable.self) { self.table = value }
+          self.table = try reader.enumeration(CsvTable.self)
         case 1:
           try reader.accept(1, &seen0)
           if try reader.null() { break }
@@ -486,7 +486,7 @@ public struct ImportCsvRequest: ProtoMessage {
           try reader.accept(2, &seen0)
           if try reader.null() { break }
           self.requestId = try reader.string()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -591,7 +591,7 @@ public struct ImportCsvResponse: ProtoMessage {
         try reader.accept(6, &seen0)
         if try reader.null() { break }
         self.errorCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -706,7 +706,7 @@ public struct CsvError: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.message = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -770,12 +770,12 @@ public struct ExportCsvRequest: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(CsvTable.self) { self.table = value }
+        self.table = try reader.enumeration(CsvTable.self)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.year = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -827,7 +827,7 @@ public struct ExportCsvResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.chunk = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -949,7 +949,7 @@ public struct AuditEntry: ProtoMessage {
         try reader.accept(11, &seen0)
         if try reader.null() { break }
         self.valuesOmitted = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1083,7 +1083,7 @@ public struct AuditState: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1165,7 +1165,7 @@ public struct ListAuditEntriesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.subject = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1239,7 +1239,7 @@ public struct ListAuditEntriesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1304,7 +1304,7 @@ public struct VerifyAuditLogRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.knownHash = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1406,7 +1406,7 @@ public struct VerifyAuditLogResponse: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.brokenReason = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1498,7 +1498,7 @@ public struct UndoChangeRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1544,7 +1544,7 @@ public struct UndoChangeResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.entry = try AuditEntry(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -196,11 +196,11 @@ public struct Meeting: ProtoMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(MeetingType.self) { self.type = value }
+        self.type = try reader.enumeration(MeetingType.self)
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(MeetingStatus.self) { self.status = value }
+        self.status = try reader.enumeration(MeetingStatus.self)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -237,7 +237,7 @@ public struct Meeting: ProtoMessage {
         try reader.accept(15, &seen0)
         if try reader.null() { break }
         self.year = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

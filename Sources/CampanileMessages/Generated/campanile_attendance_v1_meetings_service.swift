@@ -31,7 +31,7 @@ public struct CreateMeetingRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -84,7 +84,7 @@ public struct CreateMeetingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -129,7 +129,7 @@ public struct GetMeetingRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meetingId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -176,7 +176,7 @@ public struct GetMeetingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -241,8 +241,8 @@ public struct ListMeetingsRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(MeetingStatus.self) { self.status = value }
-      default: try reader.unknownField()
+        self.status = try reader.enumeration(MeetingStatus.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -322,7 +322,7 @@ public struct ListMeetingsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -381,7 +381,7 @@ public struct ListUpcomingMeetingsRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.count = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -430,7 +430,7 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
           self.meetings.append(try Meeting(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -488,7 +488,7 @@ public struct UpdateMeetingRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -541,7 +541,7 @@ public struct UpdateMeetingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -586,7 +586,7 @@ public struct CancelMeetingRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meetingId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -633,7 +633,7 @@ public struct CancelMeetingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -692,7 +692,7 @@ public struct DeleteMeetingRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -751,7 +751,7 @@ public struct DeleteMeetingResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deletedAttendanceCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -813,7 +813,7 @@ public struct CalendarFeed: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -872,7 +872,7 @@ public struct CreateCalendarFeedRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.name = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -931,7 +931,7 @@ public struct CreateCalendarFeedResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.path = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -976,7 +976,7 @@ public struct ListCalendarFeedsRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1011,7 +1011,7 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
           self.feeds.append(try CalendarFeed(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1061,7 +1061,7 @@ public struct DeleteCalendarFeedRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.feedId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1097,7 +1097,7 @@ public struct DeleteCalendarFeedResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1128,7 +1128,7 @@ public struct GetCalendarRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1180,7 +1180,7 @@ public struct GetCalendarResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.content = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

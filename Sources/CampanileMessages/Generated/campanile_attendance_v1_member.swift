@@ -317,11 +317,11 @@ public struct Member: ProtoMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Degree.self) { self.degree = value }
+        self.degree = try reader.enumeration(Degree.self)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Office.self) { self.office = value }
+        self.office = try reader.enumeration(Office.self)
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
@@ -341,7 +341,7 @@ public struct Member: ProtoMessage {
       case 12:
         try reader.accept(12, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(MemberRole.self) { self.role = value }
+        self.role = try reader.enumeration(MemberRole.self)
       case 13:
         try reader.accept(13, &seen0)
         if try reader.null() { break }
@@ -366,7 +366,7 @@ public struct Member: ProtoMessage {
         try reader.accept(18, &seen0)
         if try reader.null() { break }
         self.eraseTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

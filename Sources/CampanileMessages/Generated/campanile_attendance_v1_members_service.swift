@@ -31,7 +31,7 @@ public struct CreateMemberRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -84,7 +84,7 @@ public struct CreateMemberResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.member = try Member(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -129,7 +129,7 @@ public struct GetMemberRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -176,7 +176,7 @@ public struct GetMemberResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.member = try Member(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -235,7 +235,7 @@ public struct ListMembersRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.includeInactive = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -311,7 +311,7 @@ public struct ListMembersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -377,7 +377,7 @@ public struct UpdateMemberRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -430,7 +430,7 @@ public struct UpdateMemberResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.member = try Member(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -475,7 +475,7 @@ public struct DeactivateMemberRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -522,7 +522,7 @@ public struct DeactivateMemberResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.member = try Member(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -567,7 +567,7 @@ public struct ReactivateMemberRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -614,7 +614,7 @@ public struct ReactivateMemberResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.member = try Member(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -666,7 +666,7 @@ public struct SetMemberPinRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pin = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -708,7 +708,7 @@ public struct SetMemberPinResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -739,7 +739,7 @@ public struct ExportMemberDataRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -812,7 +812,7 @@ public struct ExportMemberDataResponse: ProtoMessage {
         if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .device(try LoginDevice(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -902,7 +902,7 @@ public struct EraseMemberRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.confirmName = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -964,7 +964,7 @@ public struct EraseMemberResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.redactedAuditEntries = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -58,7 +58,7 @@ public struct MemberSession: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.address = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -150,7 +150,7 @@ public struct LoginDevice: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.lastLoginTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

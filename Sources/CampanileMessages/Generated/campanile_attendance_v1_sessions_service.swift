@@ -39,7 +39,7 @@ public struct LoginRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.deviceToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -121,7 +121,7 @@ public struct LoginResponse: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.deviceToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -176,7 +176,7 @@ public struct GetCurrentMemberRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -214,7 +214,7 @@ public struct GetCurrentMemberResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.session = try MemberSession(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -254,7 +254,7 @@ public struct LogoutRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -274,7 +274,7 @@ public struct LogoutResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -306,7 +306,7 @@ public struct ListSessionsRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -358,7 +358,7 @@ public struct ListSessionsResponse: ProtoMessage {
           self.sessions.append(try MemberSession(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -409,7 +409,7 @@ public struct RevokeSessionsRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -456,7 +456,7 @@ public struct RevokeSessionsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.revokedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -517,7 +517,7 @@ public struct ChangePinRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.deviceToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -567,7 +567,7 @@ public struct ChangePinResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

@@ -82,7 +82,7 @@ public struct AttendanceStatistics: ProtoMessage {
         try reader.accept(9, &seen0)
         if try reader.null() { break }
         self.bestStreak = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -201,7 +201,7 @@ public struct GetMemberStatisticsRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.asOfDate = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -261,7 +261,7 @@ public struct GetMemberStatisticsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.statistics = try AttendanceStatistics(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -326,7 +326,7 @@ public struct ListMemberSummariesRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.includeInactive = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -418,12 +418,12 @@ public struct MemberSummary: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Degree.self) { self.degree = value }
+        self.degree = try reader.enumeration(Degree.self)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.statistics = try AttendanceStatistics(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -506,7 +506,7 @@ public struct ListMemberSummariesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -578,7 +578,7 @@ public struct ListAbsenteesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -669,7 +669,7 @@ public struct Absentee: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.missedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -756,7 +756,7 @@ public struct ListAbsenteesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -828,7 +828,7 @@ public struct GetForecastRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.year = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -918,7 +918,7 @@ public struct GetForecastResponse: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.bestPercentage = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -77,7 +77,7 @@ public struct ApiKey: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.lastUseTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -193,7 +193,7 @@ public struct CreateApiKeyRequest: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -269,7 +269,7 @@ public struct CreateApiKeyResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -334,7 +334,7 @@ public struct ListApiKeysRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.includeRevoked = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -410,7 +410,7 @@ public struct ListApiKeysResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -470,7 +470,7 @@ public struct RevokeApiKeyRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.keyId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -517,7 +517,7 @@ public struct RevokeApiKeyResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.apiKey = try ApiKey(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -580,7 +580,7 @@ public struct RotateApiKeyRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -655,7 +655,7 @@ public struct RotateApiKeyResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.replacedApiKey = try ApiKey(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

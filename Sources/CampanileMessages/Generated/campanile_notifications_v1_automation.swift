@@ -83,7 +83,7 @@ public struct Template: ValidatedMessage {
           self.requiredVariables.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -258,7 +258,7 @@ public struct Heartbeat: ValidatedMessage {
         try reader.accept(9, &seen0)
         if try reader.null() { break }
         self.isMissing = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -431,7 +431,7 @@ public struct Webhook: ValidatedMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -582,7 +582,7 @@ public struct ActionRun: ValidatedMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActionRun.State.self) { self.state = value }
+        self.state = try reader.enumeration(ActionRun.State.self)
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -619,7 +619,7 @@ public struct ActionRun: ValidatedMessage {
         try reader.accept(13, &seen0)
         if try reader.null() { break }
         self.openNotificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

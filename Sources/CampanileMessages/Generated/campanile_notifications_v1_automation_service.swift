@@ -31,7 +31,7 @@ public struct CreateTemplateRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -95,7 +95,7 @@ public struct CreateTemplateResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.template = try Template(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -147,7 +147,7 @@ public struct ListTemplatesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -215,7 +215,7 @@ public struct ListTemplatesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -273,7 +273,7 @@ public struct GetTemplateRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.templateId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -320,7 +320,7 @@ public struct GetTemplateResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.template = try Template(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -372,7 +372,7 @@ public struct UpdateTemplateRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -425,7 +425,7 @@ public struct UpdateTemplateResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.template = try Template(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -470,7 +470,7 @@ public struct DeleteTemplateRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.templateId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -506,7 +506,7 @@ public struct DeleteTemplateResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -544,7 +544,7 @@ public struct CreateHeartbeatRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -607,7 +607,7 @@ public struct CreateHeartbeatResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.heartbeat = try Heartbeat(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -659,7 +659,7 @@ public struct ListHeartbeatsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -727,7 +727,7 @@ public struct ListHeartbeatsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -785,7 +785,7 @@ public struct BeatRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.heartbeatId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -832,7 +832,7 @@ public struct BeatResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.heartbeat = try Heartbeat(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -877,7 +877,7 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.heartbeatId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -913,7 +913,7 @@ public struct DeleteHeartbeatResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -951,7 +951,7 @@ public struct CreateWebhookRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1015,7 +1015,7 @@ public struct CreateWebhookResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.webhook = try Webhook(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1067,7 +1067,7 @@ public struct ListWebhooksRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1135,7 +1135,7 @@ public struct ListWebhooksResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1200,7 +1200,7 @@ public struct UpdateWebhookRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1253,7 +1253,7 @@ public struct UpdateWebhookResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.webhook = try Webhook(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1298,7 +1298,7 @@ public struct DeleteWebhookRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.webhookId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1334,7 +1334,7 @@ public struct DeleteWebhookResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

@@ -209,7 +209,7 @@ public struct Bucket: ValidatedMessage {
       case 15:
         try reader.accept(15, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 16:
         try reader.accept(16, &seen0)
         if try reader.null() { break }
@@ -230,7 +230,7 @@ public struct Bucket: ValidatedMessage {
         try reader.accept(20, &seen0)
         if try reader.null() { break }
         self.purgeTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -442,7 +442,7 @@ public struct RetentionPolicy: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.afterReadHours = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -24,7 +24,7 @@ public struct WatchChangedUsersRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -83,7 +83,7 @@ public struct WatchChangedUsersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -150,7 +150,7 @@ public struct ReadContainersRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.notificationsMax = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -216,7 +216,7 @@ public struct ReadContainersResponse: ProtoMessage {
         if try reader.null() { break }
         if self.piece != nil { throw reader.oneofConflict() }
         self.piece = .notifications(try ReadContainersResponse.ContainerNotifications(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -277,7 +277,7 @@ public struct ReadContainersResponse: ProtoMessage {
             self.buckets.append(try Bucket(from: &reader))
             moreElements = try reader.nextElement()
           }
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -339,7 +339,7 @@ public struct ReadContainersResponse: ProtoMessage {
             self.notifications.append(try Notification(from: &reader))
             moreElements = try reader.nextElement()
           }
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }

@@ -173,7 +173,7 @@ public struct DeliveryRecord: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(DeliveryOutcome.self) { self.outcome = value }
+        self.outcome = try reader.enumeration(DeliveryOutcome.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -186,7 +186,7 @@ public struct DeliveryRecord: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.pushId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -298,7 +298,7 @@ public struct UnreadSummary: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.truncation = try SummaryTruncation(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -415,7 +415,7 @@ public struct UnreadItem: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.createdAt = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -523,7 +523,7 @@ public struct SummaryTruncation: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.droppedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -671,7 +671,7 @@ public struct LongLook: ProtoMessage {
         try reader.accept(12, &seen0)
         if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -827,7 +827,7 @@ public struct LongLookAction: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.destructive = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

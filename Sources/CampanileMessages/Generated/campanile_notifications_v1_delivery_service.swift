@@ -38,7 +38,7 @@ public struct NotificationDelivery: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.record = try DeliveryRecord(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -115,7 +115,7 @@ public struct RecordDeliveriesRequest: ValidatedMessage {
           self.deliveries.append(try NotificationDelivery(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -175,7 +175,7 @@ public struct RecordDeliveriesResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.recordedCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -60,7 +60,7 @@ public struct SearchNotificationsRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -154,7 +154,7 @@ public struct SearchNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -217,7 +217,7 @@ public struct GetAttachmentContentRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.contentId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -278,7 +278,7 @@ public struct GetAttachmentContentResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.contentType = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -331,7 +331,7 @@ public struct GetLongLookRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -378,7 +378,7 @@ public struct GetLongLookResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.longLook = try LongLook(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -440,7 +440,7 @@ public struct InvokeActionRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -507,7 +507,7 @@ public struct InvokeActionResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.run = try ActionRun(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -566,7 +566,7 @@ public struct ListActionRunsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -642,7 +642,7 @@ public struct ListActionRunsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -700,7 +700,7 @@ public struct ExplainDeliveryRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -752,7 +752,7 @@ public struct ExplainDeliveryResponse: ProtoMessage {
           self.records.append(try DeliveryRecord(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -791,7 +791,7 @@ public struct GetUnreadSummaryRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -822,7 +822,7 @@ public struct GetUnreadSummaryResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.summary = try UnreadSummary(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -856,7 +856,7 @@ public struct GetUserSettingsRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -887,7 +887,7 @@ public struct GetUserSettingsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.settings = try UserSettings(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -940,7 +940,7 @@ public struct UpdateUserSettingsRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -993,7 +993,7 @@ public struct UpdateUserSettingsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.settings = try UserSettings(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

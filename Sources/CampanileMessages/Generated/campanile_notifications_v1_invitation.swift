@@ -78,7 +78,7 @@ public struct Invitation: ProtoMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -98,8 +98,8 @@ public struct Invitation: ProtoMessage {
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Invitation.State.self) { self.state = value }
-      default: try reader.unknownField()
+        self.state = try reader.enumeration(Invitation.State.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -317,7 +317,7 @@ public struct InviteCode: ProtoMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -342,7 +342,7 @@ public struct InviteCode: ProtoMessage {
         try reader.accept(8, &seen0)
         if try reader.null() { break }
         self.hint = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -446,7 +446,7 @@ public struct BlockedUser: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -523,7 +523,7 @@ public struct InviteToBucketRequest: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -536,7 +536,7 @@ public struct InviteToBucketRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -625,7 +625,7 @@ public struct InviteToBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.invitation = try Invitation(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -683,7 +683,7 @@ public struct ListBucketInvitationsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -757,7 +757,7 @@ public struct ListBucketInvitationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -821,7 +821,7 @@ public struct CancelInvitationRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.invitationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -865,7 +865,7 @@ public struct CancelInvitationResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -903,7 +903,7 @@ public struct ListInvitationsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -971,7 +971,7 @@ public struct ListInvitationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1029,7 +1029,7 @@ public struct AcceptInvitationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.invitationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1076,7 +1076,7 @@ public struct AcceptInvitationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1121,7 +1121,7 @@ public struct DeclineInvitationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.invitationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1157,7 +1157,7 @@ public struct DeclineInvitationResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1200,7 +1200,7 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -1209,7 +1209,7 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1290,7 +1290,7 @@ public struct CreateInviteCodeResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1341,7 +1341,7 @@ public struct ListInviteCodesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1392,7 +1392,7 @@ public struct ListInviteCodesResponse: ProtoMessage {
           self.codes.append(try InviteCode(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1448,7 +1448,7 @@ public struct RevokeInviteCodeRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.codeId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1492,7 +1492,7 @@ public struct RevokeInviteCodeResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1523,7 +1523,7 @@ public struct AcceptInviteCodeRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1568,7 +1568,7 @@ public struct AcceptInviteCodeResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1614,7 +1614,7 @@ public struct BlockUserRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1650,7 +1650,7 @@ public struct BlockUserResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1681,7 +1681,7 @@ public struct UnblockUserRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1717,7 +1717,7 @@ public struct UnblockUserResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -1755,7 +1755,7 @@ public struct ListBlockedUsersRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1823,7 +1823,7 @@ public struct ListBlockedUsersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -271,7 +271,7 @@ public struct Notification: ValidatedMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Notification.Priority.self) { self.priority = value }
+        self.priority = try reader.enumeration(Notification.Priority.self)
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
@@ -331,7 +331,7 @@ public struct Notification: ValidatedMessage {
       case 18:
         try reader.accept(18, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(DeliveryState.self) { self.deliveryState = value }
+        self.deliveryState = try reader.enumeration(DeliveryState.self)
       case 19:
         try reader.accept(19, &seen0)
         if try reader.null() { break }
@@ -344,7 +344,7 @@ public struct Notification: ValidatedMessage {
         try reader.accept(21, &seen0)
         if try reader.null() { break }
         self.deleteTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -640,7 +640,7 @@ public struct Repeat: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.count = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -725,7 +725,7 @@ public struct Attachment: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Attachment.MediaType.self) { self.mediaType = value }
+        self.mediaType = try reader.enumeration(Attachment.MediaType.self)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -750,7 +750,7 @@ public struct Attachment: ValidatedMessage {
         try reader.accept(6, &seen0)
         if try reader.null() { break }
         self.sizeBytes = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -924,7 +924,7 @@ public struct Action: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ActionType.self) { self.type = value }
+        self.type = try reader.enumeration(ActionType.self)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -941,7 +941,7 @@ public struct Action: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.icon = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -130,7 +130,7 @@ public struct UserSettings: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -219,7 +219,7 @@ public struct QuietHours: ValidatedMessage {
           self.windows.append(try QuietWindow(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -287,7 +287,7 @@ public struct QuietWindow: ValidatedMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          if let value = try reader.enumeration(DayOfWeek.self) { self.days.append(value) }
+          self.days.append(try reader.enumeration(DayOfWeek.self))
           moreElements = try reader.nextElement()
         }
       case 1:
@@ -298,7 +298,7 @@ public struct QuietWindow: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.end = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -36,7 +36,7 @@ public struct BucketShare: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -45,7 +45,7 @@ public struct BucketShare: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -141,7 +141,7 @@ public struct PublishKey: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.hint = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -227,12 +227,12 @@ public struct ShareBucketRequest: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(BucketRole.self) { self.role = value }
+        self.role = try reader.enumeration(BucketRole.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -314,7 +314,7 @@ public struct ShareBucketResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.invitation = try Invitation(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -371,7 +371,7 @@ public struct UnshareBucketRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -415,7 +415,7 @@ public struct UnshareBucketResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -446,7 +446,7 @@ public struct ListBucketSharesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -497,7 +497,7 @@ public struct ListBucketSharesResponse: ProtoMessage {
           self.shares.append(try BucketShare(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -561,7 +561,7 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -633,7 +633,7 @@ public struct CreatePublishKeyResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -684,7 +684,7 @@ public struct ListPublishKeysRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -735,7 +735,7 @@ public struct ListPublishKeysResponse: ProtoMessage {
           self.keys.append(try PublishKey(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -791,7 +791,7 @@ public struct RevokePublishKeyRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.keyId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -835,7 +835,7 @@ public struct RevokePublishKeyResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -880,7 +880,7 @@ public struct PublishWithKeyRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -950,7 +950,7 @@ public struct PublishWithKeyResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -32,7 +32,7 @@ public struct ExportHeader: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -101,7 +101,7 @@ public struct ExportedNotification: ValidatedMessage {
           self.contents[key] = try reader.bytes()
           moreEntries = try reader.nextMember()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -208,7 +208,7 @@ public struct TransferEntry: ValidatedMessage {
         if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .blockedUser(try BlockedUser(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -335,7 +335,7 @@ public struct ExportUserDataRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -366,7 +366,7 @@ public struct ExportUserDataResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.entry = try TransferEntry(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -411,7 +411,7 @@ public struct ImportUserDataRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.entry = try TransferEntry(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -488,7 +488,7 @@ public struct ImportUserDataResponse: ProtoMessage {
           self.errors.append(try ImportError(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -583,7 +583,7 @@ public struct ImportError: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.field = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

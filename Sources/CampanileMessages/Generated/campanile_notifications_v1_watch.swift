@@ -31,7 +31,7 @@ public struct WatchNotificationsRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -142,7 +142,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.alert = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -252,7 +252,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
       var more = try reader.beginObject()
       while more {
         _ = try reader.key()
-        try reader.unknownField()
+        try reader.skipValue()
         more = try reader.nextMember()
       }
     }
@@ -290,7 +290,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
           try reader.accept(1, &seen0)
           if try reader.null() { break }
           self.bucketId = try reader.string()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -360,7 +360,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
           try reader.accept(2, &seen0)
           if try reader.null() { break }
           self.readTime = try ProtoTimestamp(from: &reader)
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -422,7 +422,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
           try reader.accept(0, &seen0)
           if try reader.null() { break }
           self.bucketId = try reader.string()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }

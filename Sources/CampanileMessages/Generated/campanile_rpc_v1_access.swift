@@ -42,7 +42,7 @@ public struct MethodAccess: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.secretResponse = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

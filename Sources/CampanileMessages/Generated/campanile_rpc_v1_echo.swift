@@ -31,7 +31,7 @@ public struct EchoRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.delayMs = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -83,7 +83,7 @@ public struct EchoResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.payload = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -141,7 +141,7 @@ public struct ExpandRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.intervalMs = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -206,7 +206,7 @@ public struct ExpandResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.payload = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -257,7 +257,7 @@ public struct CollectRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.payload = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -308,7 +308,7 @@ public struct CollectResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.payloadSizeBytes = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -363,7 +363,7 @@ public struct ChatRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.payload = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -414,7 +414,7 @@ public struct ChatResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.payload = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -485,7 +485,7 @@ public struct FailRequest: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.times = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -549,7 +549,7 @@ public struct FailResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.executionCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

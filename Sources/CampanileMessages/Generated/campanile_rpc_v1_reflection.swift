@@ -13,7 +13,7 @@ public struct ListServicesRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -48,7 +48,7 @@ public struct ListServicesResponse: ProtoMessage {
           self.services.append(try ServiceDescription(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -109,7 +109,7 @@ public struct ServiceDescription: ProtoMessage {
           self.methods.append(try MethodDescription(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -197,7 +197,7 @@ public struct MethodDescription: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.idempotencyLevel = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -279,7 +279,7 @@ public struct GetFileDescriptorSetRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.service = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -324,7 +324,7 @@ public struct GetFileDescriptorSetResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.fileDescriptorSet = try reader.bytes()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

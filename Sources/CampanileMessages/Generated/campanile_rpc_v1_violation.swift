@@ -33,7 +33,7 @@ public struct Violation: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.description = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -197,7 +197,7 @@ public struct Asset: ProtoMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.deviceId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -329,7 +329,7 @@ public struct AssetVersion: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.current = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -461,12 +461,12 @@ public struct AssetPut: ValidatedMessage {
       case 10:
         try reader.accept(10, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ConflictPolicy.self) { self.onConflict = value }
+        self.onConflict = try reader.enumeration(ConflictPolicy.self)
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
         self.strict = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -618,7 +618,7 @@ public struct AssetDelete: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.ifMatch = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -682,7 +682,7 @@ public struct AssetChange: ValidatedMessage {
         if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .delete(try AssetDelete(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

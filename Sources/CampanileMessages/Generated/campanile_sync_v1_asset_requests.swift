@@ -114,7 +114,7 @@ public struct PutAssetRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -234,7 +234,7 @@ public struct PutAssetResponse: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -341,7 +341,7 @@ public struct CommitAssetsRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -456,7 +456,7 @@ public struct CommitAssetsResponse: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -557,7 +557,7 @@ public struct GetAssetRequest: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.ifNoneMatch = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -650,7 +650,7 @@ public struct GetAssetResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.notModified = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -742,8 +742,8 @@ public struct DownloadAssetRequest: ValidatedMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ChunkEncoding.self) { self.acceptEncoding = value }
-      default: try reader.unknownField()
+        self.acceptEncoding = try reader.enumeration(ChunkEncoding.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -851,8 +851,8 @@ public struct DownloadAssetResponse: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(ChunkEncoding.self) { self.encoding = value }
-      default: try reader.unknownField()
+        self.encoding = try reader.enumeration(ChunkEncoding.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -928,7 +928,7 @@ public struct ListAssetsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1019,7 +1019,7 @@ public struct ListAssetsResponse: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1116,7 +1116,7 @@ public struct DeleteAssetRequest: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1197,7 +1197,7 @@ public struct DeleteAssetResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.revision = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1287,7 +1287,7 @@ public struct PatchAssetRequest: ValidatedMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1411,7 +1411,7 @@ public struct PatchAssetResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1491,10 +1491,10 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          if let value = try reader.enumeration(DeltaKind.self) { self.accept.append(value) }
+          self.accept.append(try reader.enumeration(DeltaKind.self))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1587,12 +1587,12 @@ public struct GetAssetDeltaResponse: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(DeltaKind.self) { self.kind = value }
+        self.kind = try reader.enumeration(DeltaKind.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.delta = try reader.bytes()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1674,7 +1674,7 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.conflictsOnly = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1766,7 +1766,7 @@ public struct ListAssetVersionsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1855,7 +1855,7 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1942,7 +1942,7 @@ public struct RestoreAssetVersionResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.asset = try Asset(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -2005,7 +2005,7 @@ public struct ResolveAssetConflictRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.version = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -2067,7 +2067,7 @@ public struct ResolveAssetConflictResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

@@ -164,7 +164,7 @@ public struct SyncDevice: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(DeviceRole.self) { self.role = value }
+        self.role = try reader.enumeration(DeviceRole.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -177,7 +177,7 @@ public struct SyncDevice: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.acknowledgedSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -266,7 +266,7 @@ public struct SyncUpdateMessage: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(SyncUpdateType.self) { self.type = value }
+        self.type = try reader.enumeration(SyncUpdateType.self)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -275,7 +275,7 @@ public struct SyncUpdateMessage: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.timestamp = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -361,7 +361,7 @@ public struct SyncUpdate: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.publishTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -436,7 +436,7 @@ public struct RegisterDeviceRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.device = try SyncDevice(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -491,7 +491,7 @@ public struct RegisterDeviceResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.device = try SyncDevice(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -525,7 +525,7 @@ public struct ListSyncDevicesRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -561,7 +561,7 @@ public struct ListSyncDevicesResponse: ProtoMessage {
           self.devices.append(try SyncDevice(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -611,7 +611,7 @@ public struct UnregisterDeviceRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deviceId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -653,7 +653,7 @@ public struct UnregisterDeviceResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -698,7 +698,7 @@ public struct PublishUpdateRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.message = try SyncUpdateMessage(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -780,7 +780,7 @@ public struct PublishUpdateResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.repeatedMutation = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -847,7 +847,7 @@ public struct ListUpdatesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -926,7 +926,7 @@ public struct ListUpdatesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.more = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -989,7 +989,7 @@ public struct WatchUpdatesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.afterSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1051,7 +1051,7 @@ public struct WatchUpdatesResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.update = try SyncUpdate(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1102,7 +1102,7 @@ public struct AcknowledgeUpdatesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.throughSequence = try reader.int64()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1153,7 +1153,7 @@ public struct AcknowledgeUpdatesResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

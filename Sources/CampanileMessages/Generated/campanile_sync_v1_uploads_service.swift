@@ -70,7 +70,7 @@ public struct Upload: ProtoMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -197,7 +197,7 @@ public struct CreateUploadRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.strict = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -287,7 +287,7 @@ public struct CreateUploadResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -338,7 +338,7 @@ public struct UploadContentRequest: ValidatedMessage {
         if try reader.null() { break }
         if self.message != nil { throw reader.oneofConflict() }
         self.message = .chunk(try UploadContentRequest.UploadChunk(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -410,7 +410,7 @@ public struct UploadContentRequest: ValidatedMessage {
           try reader.accept(1, &seen0)
           if try reader.null() { break }
           self.offset = try reader.int64()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -470,8 +470,8 @@ public struct UploadContentRequest: ValidatedMessage {
         case 1:
           try reader.accept(1, &seen0)
           if try reader.null() { break }
-          if let value = try reader.enumeration(ChunkEncoding.self) { self.encoding = value }
-        default: try reader.unknownField()
+          self.encoding = try reader.enumeration(ChunkEncoding.self)
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -527,7 +527,7 @@ public struct UploadContentResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -572,7 +572,7 @@ public struct GetUploadRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.uploadId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -619,7 +619,7 @@ public struct GetUploadResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -664,7 +664,7 @@ public struct CancelUploadRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.uploadId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -700,7 +700,7 @@ public struct CancelUploadResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }

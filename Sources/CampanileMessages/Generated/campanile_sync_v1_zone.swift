@@ -38,7 +38,7 @@ public struct StorageUse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.warning = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -132,7 +132,7 @@ public struct Zone: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -32,7 +32,7 @@ public struct ZoneChange: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.deleted = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -108,7 +108,7 @@ public struct ZoneRevision: ProtoMessage {
           self.changes.append(try ZoneChange(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -179,7 +179,7 @@ public struct CreateZoneRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -230,7 +230,7 @@ public struct CreateZoneResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try Zone(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -275,7 +275,7 @@ public struct GetZoneRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -326,7 +326,7 @@ public struct GetZoneResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.zone = try Zone(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -378,7 +378,7 @@ public struct ListZonesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -454,7 +454,7 @@ public struct ListZonesResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -524,7 +524,7 @@ public struct DeleteZoneRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.force = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -570,7 +570,7 @@ public struct DeleteZoneResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -616,7 +616,7 @@ public struct ListZoneChangesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -702,7 +702,7 @@ public struct ListZoneChangesResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.more = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -773,7 +773,7 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -845,7 +845,7 @@ public struct WatchZoneChangesResponse: ProtoMessage {
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .revision(try ZoneRevision(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -899,7 +899,7 @@ public struct WatchZoneChangesResponse: ProtoMessage {
       var more = try reader.beginObject()
       while more {
         _ = try reader.key()
-        try reader.unknownField()
+        try reader.skipValue()
         more = try reader.nextMember()
       }
     }

@@ -24,7 +24,7 @@ public struct HealthCheckRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.service = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -68,8 +68,8 @@ public struct HealthCheckResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(HealthCheckResponse.ServingStatus.self) { self.status = value }
-      default: try reader.unknownField()
+        self.status = try reader.enumeration(HealthCheckResponse.ServingStatus.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -158,7 +158,7 @@ public struct HealthListRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -195,7 +195,7 @@ public struct HealthListResponse: ProtoMessage {
           self.statuses[key] = try HealthCheckResponse(from: &reader)
           moreEntries = try reader.nextMember()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -1,8 +1,8 @@
 /// A connection's open calls by their increasing ids.
 ///
 /// The table is direct-mapped: a call's slot is its id modulo the table's size. An id whose slot a long-running call
-/// still occupies is skipped. Ids therefore stay in the order of the frames, as `rpc.drain` requires, and nothing is
-/// hashed.
+/// still occupies is skipped. Ids therefore stay in the order of the frames, which tells the written calls from the
+/// others, and nothing is hashed.
 struct CallTable<Call> {
   struct Slot {
     var id: UInt64 = 0

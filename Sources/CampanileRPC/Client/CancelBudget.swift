@@ -1,19 +1,21 @@
 internal import NIOCore
 
-/// A rate limit that keeps a client's cancels below the flood limit of a server (200 control frames in 30 s).
+/// A rate limit that keeps a client's cancels below the flood limit of its server.
 ///
 /// Cancels beyond the limit are sent in the next window. The delay is harmless because the caller already has its
 /// outcome.
 struct CancelBudget {
-  static let windowMs: Int64 = 30_000
   private let countMax: Int
+  private let windowMs: Int64
   private static let deferredMax = 10_000
   private var windowStart: NIODeadline
   private var count = 0
   private(set) var deferred: [UInt64] = []
 
-  init(countMax: Int, now: NIODeadline) {
-    self.countMax = countMax
+  /// Creates a budget of three quarters of the control frames that the server accepts: pings count as well.
+  init(_ server: ServerHello, now: NIODeadline) {
+    countMax = max(1, server.controlFramesMax * 3 / 4)
+    windowMs = server.floodWindowMs
     windowStart = now
   }
 
@@ -40,7 +42,7 @@ struct CancelBudget {
   }
 
   private mutating func turn(_ now: NIODeadline) {
-    guard now - windowStart >= .milliseconds(Self.windowMs) else { return }
+    guard now - windowStart >= .milliseconds(windowMs) else { return }
     windowStart = now
     count = 0
   }

@@ -34,11 +34,8 @@ public struct ClientConfiguration: Sendable {
   /// The maximum number of bytes in the waiting calls of one event loop, and of unsent bytes per connection. Further
   /// calls fail with RESOURCE_EXHAUSTED `QUEUE_FULL`, not processed.
   public var bufferedBytesMax = 64 * 1024 * 1024
-  /// The maximum number of cancels per connection in 30 s; further ones are sent later. A server closes a connection
-  /// after 200 control frames in that time. With the internal token its limit is 20,000: raise the value to 15,000
-  /// there.
-  public var cancelsMax = 150
-  /// The maximum length of a frame from the server. A longer frame closes the connection.
+  /// The maximum length of a frame from the server, 64 KiB to `WireLimits.frameBytesCeiling`. The server is
+  /// notified and fails the call instead; a longer frame closes the connection.
   public var frameBytesMax = 4 * 1024 * 1024
 
   public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS? = nil) {
@@ -66,10 +63,10 @@ public struct ClientConfiguration: Sendable {
     guard (1...64).contains(connectionsPerLoop) else { throw fail("connectionsPerLoop must be 1 to 64") }
     guard connectTimeoutMs > 0, timeoutMsDefault > 0, waitMsMax > 0 else { throw fail("timeouts must be positive") }
     guard keepAlive.intervalMs > 0, keepAlive.timeoutMs > 0 else { throw fail("keepAlive must be positive") }
-    guard openCallsMax > 0, waitingCallsMax >= 0, bufferedBytesMax > 0, cancelsMax > 0,
-      (64...1 << 30).contains(frameBytesMax)
-    else {
-      throw fail("limits must be positive and frameBytesMax at most 1 GiB")
+    guard openCallsMax > 0, waitingCallsMax >= 0, bufferedBytesMax > 0 else { throw fail("limits must be positive") }
+    let frameBytes = WireLimits.clientFrameBytesMin...WireLimits.frameBytesCeiling
+    guard frameBytes.contains(frameBytesMax) else {
+      throw fail("frameBytesMax must be \(frameBytes.lowerBound) to \(frameBytes.upperBound)")
     }
   }
 }

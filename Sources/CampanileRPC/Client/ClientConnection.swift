@@ -38,7 +38,7 @@ final class ClientConnection: ChannelInboundHandler {
       openCallsMax: configuration.openCallsMax, hasToken: configuration.presentedToken != nil, prover: prover)
     decoder = FrameDecoder(frameBytesMax: configuration.frameBytesMax)
     keepAlive = KeepAlive(configuration.keepAlive, now: now)
-    cancels = CancelBudget(countMax: configuration.cancelsMax, now: now)
+    cancels = CancelBudget(ServerHello(), now: now)
   }
 
   @inline(__always) var hasRoom: Bool { state.hasRoom }
@@ -177,7 +177,9 @@ final class ClientConnection: ChannelInboundHandler {
 
   private func greet() {
     guard out.readableBytes == 0, keepAliveTimer == nil else { return }
-    out.writeHelloFrame(agent: configuration.agent, token: configuration.presentedToken, nonce: prover?.nonce)
+    out.writeHelloFrame(
+      agent: configuration.agent, frameBytesMax: configuration.frameBytesMax, token: configuration.presentedToken,
+      nonce: prover?.nonce)
     flush()
     watch(at: owner.loop.now + .milliseconds(configuration.keepAlive.intervalMs))
   }
@@ -194,6 +196,7 @@ final class ClientConnection: ChannelInboundHandler {
       let what =
         switch error {
         case .empty: "an empty frame"
+        case .flags(let flags): "a frame with the flags \(flags)"
         case .tooLarge(let sizeBytes): "a frame of \(sizeBytes) bytes"
         }
       close(LocalFailure.peerMalformed(what))
@@ -223,7 +226,9 @@ final class ClientConnection: ChannelInboundHandler {
       if cancels.admit(id, now: owner.loop.now) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
       call.fail(error, raw: nil)
       callEnded()
-    case .ready: slot?.connected(self)
+    case .ready:
+      cancels = CancelBudget(state.hello, now: owner.loop.now)
+      slot?.connected(self)
     case .prove(let proof): out.writeProveFrame(proof)
     case .pong(let id): out.writeResultFrame(id: id, result: UnsafeRawBufferPointer(start: nil, count: 0))
     case .refuse(let id):
@@ -231,7 +236,7 @@ final class ClientConnection: ChannelInboundHandler {
         .unimplemented, "a client has no methods", reason: "METHOD_UNKNOWN", processed: false,
         protocolFailure: .unknownMethod)
       out.writeErrorFrame(id: id, error)
-    case .drain(let unseen): drain(unseen)
+    case .drain: drain()
     case .close(let error): close(error)
     }
     // A server that sends requests and never reads would let this buffer grow without bound.
@@ -240,9 +245,8 @@ final class ClientConnection: ChannelInboundHandler {
     }
   }
 
-  private func drain(_ unseen: [OpenClientCall]) {
+  private func drain() {
     slot?.draining(self)
-    for call in unseen { call.fail(LocalFailure.draining, raw: nil) }
     if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }
   }
 

@@ -35,8 +35,8 @@ struct ClientConnectionState<Call> {
     case pong(CallID)
     /// Respond that the method is unknown.
     case refuse(CallID)
-    /// The server accepts no new calls and has not seen these.
-    case drain(unseen: [Call])
+    /// The server accepts no new calls. It refuses those that it has not read yet.
+    case drain
     /// The connection cannot continue.
     case close(RPCError)
   }
@@ -141,7 +141,10 @@ struct ClientConnectionState<Call> {
   /// readable id.
   private mutating func receiveOwn(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> Action {
     guard case .call(.string(let name)) = envelope.id else {
-      return .close(envelope.error.map { RPCError(errorObject: bytes, $0) } ?? LocalFailure.peerMalformed("no id"))
+      let error = envelope.error.map { RPCError(errorObject: bytes, $0) }
+      // The request with the repeated id is this side's fault; the open call with that id continues.
+      if error?.reason == "ID_IN_USE" { return stray() }
+      return .close(error ?? LocalFailure.peerMalformed("no id"))
     }
     guard phase == .greeting, name == (isProving ? ServerHello.proveID : ServerHello.requestID) else { return .ignore }
     if let error = envelope.error.map({ RPCError(errorObject: bytes, $0) }) {
@@ -149,7 +152,13 @@ struct ClientConnectionState<Call> {
       guard error.code == .unimplemented, !hasToken else { return .close(error) }
     } else if let result = envelope.result {
       let answer = ServerHello(bytes, result)
-      if isProving { hello.openCallsMax = answer.openCallsMax } else { hello = answer }
+      if isProving {
+        hello.openCallsMax = answer.openCallsMax
+        hello.controlFramesMax = answer.controlFramesMax
+      } else {
+        guard answer.version == HelloParams.version else { return .close(HelloParams.versionUnsupported) }
+        hello = answer
+      }
     }
     if let prover {
       // The proof is not sent to a server that does not know the token.
@@ -169,7 +178,7 @@ struct ClientConnectionState<Call> {
     case .ping: return envelope.callID.map { .pong($0) } ?? .ignore
     default: break
     }
-    if EnvelopeScanner.equals(bytes, envelope.method, "rpc.drain") { return receiveDrain(envelope, bytes) }
+    if EnvelopeScanner.equals(bytes, envelope.method, "rpc.drain") { return receiveDrain() }
     return envelope.callID.map { .refuse($0) } ?? .ignore
   }
 
@@ -185,14 +194,18 @@ struct ClientConnectionState<Call> {
       }
       return deliver(id, message)
     }
-    guard let messages = params.messages, messages > 0 else {
-      return .close(LocalFailure.peerMalformed("rpc.credit without messages"))
+    guard let messages = params.messages, (1...WireLimits.creditMax).contains(messages) else {
+      return .close(LocalFailure.peerMalformed("rpc.credit without 1 to 2^31 - 1 messages"))
     }
-    let action = table.withSlot(id) { slot, call in
-      slot.sendCredit = Int32(clamping: Int64(slot.sendCredit) + min(messages, Int64(Int32.max)))
-      return Action.credit(call, Int(min(messages, Int64(Int32.max))))
+    let isTooMuch = table.withSlot(id) { slot, _ in
+      let (sum, overflow) = slot.sendCredit.addingReportingOverflow(Int32(messages))
+      if !overflow { slot.sendCredit = sum }
+      return overflow
     }
-    return action ?? stray()
+    guard let isTooMuch else { return stray() }
+    if !isTooMuch { return table.withSlot(id) { .credit($1, Int(messages)) } ?? .ignore }
+    let error = Self.overrun("granted more credit than 2^31 - 1 messages")
+    return table.remove(id).map { .abort($0, id: id, error) } ?? .ignore
   }
 
   private mutating func deliver(_ id: UInt64, _ message: Range<Int>) -> Action {
@@ -204,9 +217,11 @@ struct ClientConnectionState<Call> {
     guard let taken else { return stray() }
     if let call = taken { return .deliver(call, message) }
     guard let call = table.remove(id) else { return .ignore }
-    let error = RPCError(
-      .resourceExhausted, "the server sent more messages than the client had granted", reason: "STREAM_OVERRUN")
-    return .abort(call, id: id, error)
+    return .abort(call, id: id, Self.overrun("sent more messages than the client had granted"))
+  }
+
+  private static func overrun(_ what: String) -> RPCError {
+    RPCError(.resourceExhausted, "the server \(what)", reason: "STREAM_OVERRUN")
   }
 
   private mutating func stray() -> Action {
@@ -214,17 +229,14 @@ struct ClientConnectionState<Call> {
     return .ignore
   }
 
-  private mutating func receiveDrain(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> Action {
+  private mutating func receiveDrain() -> Action {
     switch phase {
-    case .ready, .draining: phase = .draining
+    case .ready, .draining:
+      phase = .draining
+      return .drain
     // If the connection became ready now, the draining server would close it in the middle of its first calls.
     case .greeting: return .close(LocalFailure.draining)
     case .closed: return .ignore
     }
-    // Without a readable last id nothing is known about the open calls, so they stay open.
-    guard let range = envelope.params, let lastID = DrainParams.lastID(bytes, range) else { return .drain(unseen: []) }
-    let unseen = table.all.filter { $0.id > lastID }
-    for entry in unseen { _ = table.remove(entry.id) }
-    return .drain(unseen: unseen.map(\.call))
   }
 }

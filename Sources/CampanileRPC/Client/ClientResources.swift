@@ -12,7 +12,7 @@ final class ClientResources: Sendable {
   init(_ configuration: ClientConfiguration, _ environment: ClientEnvironment) throws(RPCError) {
     try configuration.check()
     self.configuration = configuration
-    sslContext = try configuration.tls?.makeContext()
+    sslContext = try configuration.tls?.makeContext(applicationProtocols: [ClientTLS.applicationProtocol])
     self.environment = environment
   }
 

@@ -24,11 +24,17 @@ public struct ClientTLS: Sendable, Hashable {
     self.serverName = serverName
   }
 
+  /// The name of the wire protocol in TLS's application-layer protocol negotiation (RFC 7301).
+  static let applicationProtocol = "campanile/1"
+
   /// Reads the files. Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID` if one is missing or invalid.
-  package func makeContext() throws(RPCError) -> NIOSSLContext {
+  ///
+  /// - Parameter applicationProtocols: The protocols to offer.
+  package func makeContext(applicationProtocols: [String] = []) throws(RPCError) -> NIOSSLContext {
     do {
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.minimumTLSVersion = .tlsv12
+      configuration.applicationProtocols = applicationProtocols
       configuration.cipherSuiteValues = TLSSuites.authenticated
       if let trustRootsPath { configuration.trustRoots = .file(trustRootsPath) }
       if let certificateChainPath {

@@ -4,13 +4,16 @@ internal import NIOCore
 struct ServerHello: Equatable {
   static let requestID = "hello"
   static let proveID = "prove"
-  /// The wire protocol version that this client implements.
-  static let protocolVersion = "1"
 
+  /// The version that the server chose.
+  var version: String?
   /// The longest frame that the server accepts.
   var frameBytesMax = 4 * 1024 * 1024
   /// The number of calls that the server runs concurrently for this connection.
   var openCallsMax = 100
+  /// The number of control frames in `floodWindowMs` after which the server closes the connection.
+  var controlFramesMax = 200
+  var floodWindowMs: Int64 = 30_000
   /// The server's contribution to the mutual proof of the internal token.
   var nonce: String?
   var proofs: [String] = []
@@ -23,6 +26,7 @@ struct ServerHello: Equatable {
     guard var members = JSONObjectReader(bytes, range) else { return }
     while let member = members.next() {
       switch member.name {
+      case "version": version = JSONObjectReader.string(bytes, member.value)
       case "nonce": nonce = JSONObjectReader.string(bytes, member.value)
       case "proofs":
         let elements = JSONObjectReader.elements(bytes, member.value, countMax: Self.proofsMax) ?? []
@@ -31,36 +35,26 @@ struct ServerHello: Equatable {
       }
       guard let value = JSONObjectReader.integer(bytes, member.value) else { continue }
       switch member.name {
-      case "maxFrameBytes": frameBytesMax = Int(min(max(value, 64), 1 << 30))
+      case "maxFrameBytes": frameBytesMax = Int(min(max(value, 64), Int64(WireLimits.frameBytesCeiling)))
       case "maxConcurrentCalls": openCallsMax = Int(min(max(value, 1), 1_000_000))
+      case "maxControlFrames": controlFramesMax = Int(min(max(value, 2), 1_000_000))
+      case "floodWindowMs": floodWindowMs = min(max(value, 1), 3_600_000)
       default: break
       }
     }
   }
 }
 
-/// The params of `rpc.drain`.
-enum DrainParams {
-  /// Returns the last id that the server accepted, 0 for none (`null`); `nil` if it cannot be read.
-  static func lastID(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64? {
-    guard var members = JSONObjectReader(bytes, range) else { return nil }
-    while let member = members.next() {
-      guard member.name == "lastId" else { continue }
-      if EnvelopeScanner.equals(bytes, member.value, "null") { return 0 }
-      return JSONObjectReader.integer(bytes, member.value).flatMap { UInt64(exactly: $0) }
-    }
-    return nil
-  }
-}
-
 extension ByteBuffer {
-  mutating func writeHelloFrame(agent: String, token: String?, nonce: String?) {
+  mutating func writeHelloFrame(agent: String, frameBytesMax: Int, token: String?, nonce: String?) {
     let frame = beginFrame()
     writeRequestHead(id: .string(ServerHello.requestID), method: "rpc.hello", timeoutMs: nil, metadata: [:])
-    writeStaticString(",\"params\":{\"protocol\":")
-    writeJSONString(ServerHello.protocolVersion)
-    writeStaticString(",\"agent\":")
+    writeStaticString(",\"params\":{\"versions\":[")
+    writeJSONString(HelloParams.version)
+    writeStaticString("],\"agent\":")
     writeJSONString(agent)
+    writeStaticString(",\"capabilities\":[],\"maxFrameBytes\":")
+    writeDecimal(Int64(frameBytesMax))
     if let token {
       writeStaticString(",\"token\":")
       writeJSONString(token)

@@ -5,6 +5,8 @@ struct FrameDecoder {
   enum Fault: Error, Equatable {
     /// A length of zero.
     case empty
+    /// A head whose first byte has flags, of which none are defined.
+    case flags(UInt8)
     /// A length above the limit. The received part of the frame is retained for a `feed` with a higher limit.
     case tooLarge(UInt32)
   }
@@ -93,6 +95,10 @@ struct FrameDecoder {
         let length = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self))
         guard length > 0 else {
           fault = .empty
+          return index
+        }
+        guard length <= WireLimits.frameBytesCeiling else {
+          fault = .flags(UInt8(length >> 24))
           return index
         }
         guard length <= frameBytesMax else {

@@ -8,8 +8,7 @@ struct ServerConnectionState<Call> {
   /// The connection's next step after a frame.
   enum Action {
     case ignore
-    /// Start a call; `nil` for a request without an id, which gets no response.
-    case startCall(CallID?)
+    case startCall(CallID)
     /// `rpc.message`, with the range of the message.
     case deliver(Call, Range<Int>)
     /// `rpc.end`
@@ -19,12 +18,12 @@ struct ServerConnectionState<Call> {
     /// `rpc.credit`
     case credit(Call, Int)
     /// `rpc.hello`
-    case hello(CallID?, Range<Int>?)
+    case hello(CallID, Range<Int>?)
     /// `rpc.prove`
-    case prove(CallID?, Range<Int>?)
+    case prove(CallID, Range<Int>?)
     /// `rpc.ping`: respond with an empty result.
     case pong(CallID)
-    /// Respond with an error and continue.
+    /// Respond with an error and continue. The id is `nil` if the response must not be taken for that of a call.
     case refuse(CallID?, RPCError)
     /// Respond with an error whose id is null, and close.
     case close(RPCError)
@@ -36,40 +35,68 @@ struct ServerConnectionState<Call> {
   private(set) var executingCount = 0
   private(set) var isTrusted = false
   private(set) var isDraining = false
-  private(set) var lastAcceptedID: CallID?
   private var hasSaidHello = false
-  private var malformedCount = 0
-  private var controlCount = 0
-  private var controlWindowStartMs: Int64 = 0
+  private var malformedFrames = FloodCount()
+  private var controlFrames = FloodCount()
   /// Stream frames that may still be in flight to calls that have ended.
   private var strayAllowance = 0
 
   init(limits: WireLimits) { self.limits = limits }
 
+  /// A count of frames in a window of time.
+  private struct FloodCount {
+    private var windowStartMs: Int64 = 0
+    private var count = 0
+
+    /// Counts a frame. Returns whether there are more than `countMax` in the window.
+    mutating func exceeds(_ countMax: Int, windowMs: Int64, nowMs: Int64) -> Bool {
+      if nowMs - windowStartMs >= windowMs {
+        windowStartMs = nowMs
+        count = 0
+      }
+      count += 1
+      return count > countMax
+    }
+  }
+
+  /// The maximum number of control frames in the window. A trusted connection carries the cancels of many callers.
+  var controlFramesMax: Int { limits.controlFramesMax * (isTrusted ? 100 : 1) }
   var executingMax: Int { isTrusted ? limits.executingCallsMaxTrusted : limits.executingCallsMax }
 
   /// Interprets a request, which is a frame or an entry of a batch. `rpcMethod` is `nil` for ordinary methods.
-  mutating func receive(_ envelope: Envelope, rpcMethod: RPCMethod?, _ bytes: UnsafeRawBufferPointer, nowMs: Int64)
-    -> Action
-  {
-    guard let rpcMethod else { return receiveCall(envelope) }
+  mutating func receive(
+    _ envelope: Envelope, rpcMethod: RPCMethod?, _ bytes: UnsafeRawBufferPointer, nowMs: Int64, isInBatch: Bool = false
+  ) -> Action {
+    guard let rpcMethod else {
+      guard let id = envelope.callID else { return missingID(nowMs: nowMs) }
+      return refusal.map { .refuse(id, $0) } ?? .startCall(id)
+    }
+    if isInBatch, rpcMethod != .ping {
+      return malformed("rpc.ping is the only rpc. method allowed in a batch", id: envelope.callID, nowMs: nowMs)
+    }
     switch rpcMethod {
     case .message, .credit, .end: return receiveStreamFrame(rpcMethod, envelope, bytes, nowMs: nowMs)
     case .hello, .prove, .ping, .cancel, .unknown: break
     }
     if let flood = countControl(nowMs: nowMs) { return .close(flood) }
-    switch rpcMethod {
-    case .hello:
-      guard !hasSaidHello else { return refuse(envelope.callID, "rpc.hello was already received", "HELLO_REPEATED") }
-      hasSaidHello = true
-      return .hello(envelope.callID, envelope.params)
-    case .prove: return .prove(envelope.callID, envelope.params)
-    case .ping: return envelope.callID.map { .pong($0) } ?? .ignore
-    case .cancel:
+    if rpcMethod == .cancel {
       guard let target = target(envelope, bytes), let call = openCalls[target.id] else { return .ignore }
       return .cancel(call)
+    }
+    guard let id = envelope.callID else { return rpcMethod == .unknown ? .ignore : missingID(nowMs: nowMs) }
+    switch rpcMethod {
+    case .hello:
+      guard !hasSaidHello else {
+        return .refuse(
+          id,
+          RPCError(
+            .failedPrecondition, "rpc.hello was already received", reason: "HELLO_REPEATED", processed: false))
+      }
+      hasSaidHello = true
+      return .hello(id, envelope.params)
+    case .prove: return .prove(id, envelope.params)
+    case .ping: return .pong(id)
     default:
-      guard let id = envelope.callID else { return .ignore }
       return .refuse(
         id,
         RPCError(
@@ -78,8 +105,11 @@ struct ServerConnectionState<Call> {
     }
   }
 
-  private func receiveCall(_ envelope: Envelope) -> Action {
-    refusal.map { .refuse(envelope.callID, $0) } ?? .startCall(envelope.callID)
+  private mutating func missingID(nowMs: Int64) -> Action {
+    malformed(
+      EnvelopeFault(
+        kind: .invalid, message: "id is missing: without it a call would get no response", id: nil,
+        reason: "ID_MISSING"), nowMs: nowMs)
   }
 
   /// The error for a new call, if calls are not accepted now.
@@ -106,11 +136,13 @@ struct ServerConnectionState<Call> {
     }
     switch method {
     case .message:
-      guard let message = target.message else { return malformed("rpc.message without a message", id: nil) }
+      guard let message = target.message else {
+        return malformed("message is missing in rpc.message", id: nil, nowMs: nowMs)
+      }
       return .deliver(call, message)
     case .credit:
-      guard let messages = target.messages, messages > 0, messages <= 1 << 31 else {
-        return malformed("rpc.credit must grant 1 to 2^31 messages", id: nil)
+      guard let messages = target.messages, (1...WireLimits.creditMax).contains(messages) else {
+        return malformed("messages in rpc.credit must be 1 to 2^31 - 1", id: nil, nowMs: nowMs)
       }
       // A grant of a few messages is legal, but not worth a frame.
       if messages < 4, let flood = countControl(nowMs: nowMs) { return .close(flood) }
@@ -120,57 +152,49 @@ struct ServerConnectionState<Call> {
   }
 
   /// Records a frame that is not a valid request; it counts towards the limit on malformed requests.
-  mutating func malformed(_ message: String, id: CallID?) -> Action {
-    malformed(EnvelopeFault(kind: .invalid, message: message, id: id))
+  mutating func malformed(_ message: String, id: CallID?, nowMs: Int64) -> Action {
+    malformed(EnvelopeFault(kind: .invalid, message: message, id: id), nowMs: nowMs)
   }
 
-  mutating func malformed(_ fault: EnvelopeFault) -> Action {
-    malformedCount += 1
-    if malformedCount > limits.malformedRequestsMax {
-      return .close(
-        RPCError(
-          .resourceExhausted, "more than \(limits.malformedRequestsMax) malformed requests", reason: "MALFORMED_FLOOD",
-          processed: false))
+  mutating func malformed(_ fault: EnvelopeFault, nowMs: Int64) -> Action {
+    let countMax = limits.malformedRequestsMax
+    guard malformedFrames.exceeds(countMax, windowMs: limits.floodWindowMs, nowMs: nowMs) else {
+      return .refuse(fault.id, fault.rpcError)
     }
-    return .refuse(fault.id, fault.rpcError)
+    return .close(
+      RPCError(
+        .resourceExhausted, "more than \(countMax) malformed requests in \(limits.floodWindowMs) ms",
+        reason: "MALFORMED_FLOOD", processed: false))
   }
 
   private mutating func countControl(nowMs: Int64) -> RPCError? {
-    if nowMs - controlWindowStartMs >= limits.controlWindowMs {
-      controlWindowStartMs = nowMs
-      controlCount = 0
-    }
-    controlCount += 1
-    // A trusted connection carries the cancels of many callers.
-    let framesMax = limits.controlFramesMax * (isTrusted ? 100 : 1)
-    guard controlCount > framesMax else { return nil }
+    let framesMax = controlFramesMax
+    guard controlFrames.exceeds(framesMax, windowMs: limits.floodWindowMs, nowMs: nowMs) else { return nil }
     return RPCError(
-      .resourceExhausted, "more than \(framesMax) control frames in \(limits.controlWindowMs) ms",
+      .resourceExhausted, "more than \(framesMax) control frames in \(limits.floodWindowMs) ms",
       reason: "CONTROL_FLOOD", processed: false)
-  }
-
-  private func refuse(_ id: CallID?, _ message: String, _ reason: String) -> Action {
-    .refuse(id, RPCError(.failedPrecondition, message, reason: reason, processed: false))
   }
 }
 
 // MARK: - events from the connection
 
 extension ServerConnectionState {
-  /// Registers a call. Returns an error if its id is in use.
+  /// Registers a call. Returns false if its id is in use.
   @inline(__always)
-  mutating func open(_ call: Call, id: CallID?) -> RPCError? {
-    if let id {
-      guard openCalls.insert(call, for: id) else {
-        malformedCount += 1
-        return RPCError(
-          .invalidArgument, "the id is in use by an open call", reason: "ID_IN_USE", processed: false,
-          protocolFailure: .invalidEnvelope)
-      }
-      lastAcceptedID = id
-    }
+  mutating func open(_ call: Call, id: CallID) -> Bool {
+    guard openCalls.insert(call, for: id) else { return false }
     executingCount += 1
-    return nil
+    return true
+  }
+
+  /// Refuses a request whose id an open call, or an earlier entry of its batch, has.
+  ///
+  /// The error has no id: a client that pairs responses by id would take it for the open call's response.
+  mutating func idInUse(_ id: CallID, nowMs: Int64) -> Action {
+    malformed(
+      EnvelopeFault(
+        kind: .invalid, message: "the id is in use by an open call", id: nil, reason: "ID_IN_USE",
+        metadata: ["id": id.jsonText]), nowMs: nowMs)
   }
 
   /// Records the response to a call; later frames for it are strays.

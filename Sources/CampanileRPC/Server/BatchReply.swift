@@ -6,10 +6,14 @@ final class BatchReply {
   private var pendingCount = 1
   private var answers = ByteBuffer()
   private var answerCount = 0
+  private var ids: Set<CallID> = []
 
   var sizeBytes: Int { answers.readableBytes }
 
   func add() { pendingCount += 1 }
+
+  /// Returns false if an earlier entry has the same id, even if its response is already here.
+  func takes(_ id: CallID) -> Bool { ids.insert(id).inserted }
 
   /// Adds a response, which is an object without a frame.
   func write(_ body: (inout ByteBuffer) -> Void) {
@@ -18,11 +22,10 @@ final class BatchReply {
     body(&answers)
   }
 
-  /// Records the end of one call, or of reading the batch. Returns the batch's response once nothing is pending; `nil`
-  /// also for a batch of notifications only, which gets no response.
+  /// Records the end of one call, or of reading the batch. Returns the batch's response once nothing is pending.
   func finishOne() -> ByteBuffer? {
     pendingCount -= 1
-    guard pendingCount == 0, answerCount > 0 else { return nil }
+    guard pendingCount == 0 else { return nil }
     answers.writeInteger(UInt8(ascii: "]"))
     return answers
   }

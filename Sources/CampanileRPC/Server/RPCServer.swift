@@ -55,7 +55,7 @@ private struct ConnectionSetUp: Sendable {
     let connection = ServerConnection(
       core: core, context: contexts.value(on: channel.eventLoop), registry: registries.value(on: channel.eventLoop))
     if let tls = core.configuration.tls {
-      let handler = try tls.addHandlers(to: channel)
+      let handler = try tls.addRPCHandlers(to: channel)
       if tls.asksForCertificates { connection.clientTLS = handler }
     }
     try channel.pipeline.syncOperations.addHandler(connection)

@@ -9,7 +9,7 @@ import CampanileCodec
 /// call.
 public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   let transport: CallTransport
-  let id: CallID?
+  let id: CallID
   let batch: BatchReply?
   public internal(set) var metadata: Metadata
   /// The call's deadline; `nil` until one is set, and for streams without one.
@@ -49,7 +49,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   var slow: SlowCall?
 
   init(
-    transport: CallTransport, id: CallID?, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
+    transport: CallTransport, id: CallID, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
     principal: Principal?, startedAt: NIODeadline
   ) {
     self.transport = transport
@@ -84,8 +84,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// `WireLimits.unreadBytesMax`.
   public var isUnread: Bool { transport.isUnread }
   public var unreadBytesMax: Int { transport.unreadBytesMax }
-  /// Whether the call may be a stream: it has an id and is not part of a batch.
-  public var mayStream: Bool { id != nil && batch == nil }
+  /// Whether the call may be a stream: it is not part of a batch.
+  public var mayStream: Bool { batch == nil }
 
   /// Resets the call's start time, because its message arrived after its head. Call it before the call is started.
   public func messageArrived() { startedAt = transport.context.loop.now }
@@ -112,7 +112,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// Completes the call with a message, encoded in the connection's scratch buffer.
   func succeed(_ message: some ProtoMessage) {
     guard answer(code: nil) else { return }
-    if id != nil { transport.reply(to: self, message: message) }
+    transport.reply(to: self, message: message)
     logIfSlow()
   }
 
@@ -245,7 +245,12 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   }
 
   func received(credit messages: Int) {
-    outboundCredit = min(outboundCredit + messages, 1 << 31)
+    guard Int64(outboundCredit) + Int64(messages) <= WireLimits.creditMax else {
+      return end(
+        RPCError(
+          .invalidArgument, "messages in rpc.credit raise the credit above 2^31 - 1", reason: "CREDIT_OVERFLOW"))
+    }
+    outboundCredit += messages
     handler?.canSend()
   }
 

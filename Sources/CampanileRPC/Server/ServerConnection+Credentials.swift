@@ -29,11 +29,10 @@ extension ServerConnection {
 
   /// Verifies `rpc.prove`, the client's part of the exchange that its nonce in `rpc.hello` began. There is only one
   /// attempt.
-  func prove(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
+  func prove(_ id: CallID, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer) {
     guard let challenge else {
-      batch?.add()
       return reply(
-        id: id, batch: batch,
+        id: id, batch: nil,
         error: RPCError(
           .failedPrecondition, "rpc.prove requires a prior rpc.hello with a nonce", reason: "CHALLENGE_MISSING",
           processed: false))
@@ -43,11 +42,8 @@ extension ServerConnection {
       return close(InternalTokenAuthenticator.wrongToken, id: id)
     }
     trust()
-    guard let id else { return }
-    batch?.add()
-    Array("{\"maxConcurrentCalls\":\(state.executingMax)}".utf8).withUnsafeBytes {
-      reply(id: id, batch: batch, result: $0)
-    }
+    let result = "{\"maxConcurrentCalls\":\(state.executingMax),\"maxControlFrames\":\(state.controlFramesMax)}"
+    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: nil, result: $0) }
   }
 
   /// Uses a credential for all calls of the connection that bring no other.

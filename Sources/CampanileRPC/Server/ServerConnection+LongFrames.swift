@@ -73,10 +73,13 @@ extension ServerConnection {
       guard RPCMethod(method, 0..<method.count) == nil, core.dispatcher.refuses(call, method: method) else {
         return false
       }
-      if let refusal = state.refusal ?? state.open(call, id: id) {
+      let none = UnsafeRawBufferPointer(start: nil, count: 0)
+      if let refusal = state.refusal {
         reply(id: id, batch: nil, error: refusal)
+      } else if state.open(call, id: id) {
+        core.dispatcher.startCall(call, method: method, params: none)
       } else {
-        core.dispatcher.startCall(call, method: method, params: .init(start: nil, count: 0))
+        act(on: state.idInUse(id, nowMs: nowMs), none, nil, batch: nil)
       }
       return true
     }

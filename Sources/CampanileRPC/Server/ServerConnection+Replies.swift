@@ -21,7 +21,7 @@ extension ServerConnection {
   }
 
   private func slowRefusal(ofBytes sizeBytes: Int, _ batch: BatchReply?) -> RPCError? {
-    let frameBytesMax = core.limits.frameBytesMax
+    let frameBytesMax = sentFrameBytesMax
     // Part of a batch's frame is reserved for its errors.
     let reserve = min(max(frameBytesMax / 8, core.limits.batchEntriesMax * 512), frameBytesMax / 2)
     let room = batch.map { frameBytesMax - reserve - $0.sizeBytes } ?? frameBytesMax
@@ -98,8 +98,7 @@ extension ServerConnection {
   func startDrain() {
     guard !state.isDraining, !isClosing else { return }
     state.drain()
-    let lastID = state.lastAcceptedID
-    write { $0.writeDrainFrame(lastID: lastID) }
+    write { $0.writeDrainFrame() }
     closeIfDrained()
   }
 
@@ -107,9 +106,13 @@ extension ServerConnection {
   func closeIfDrained() {
     guard state.isDrained, !isClosing, let loop = channelContext?.eventLoop else { return }
     let bound = NIOLoopBound(self, eventLoop: loop)
-    loop.scheduleTask(in: .milliseconds(200)) {
-      if bound.value.state.isDrained { bound.value.closeAfterFlush() }
-    }
+    loop.scheduleTask(in: .milliseconds(200)) { bound.value.closeDrained() }
+  }
+
+  private func closeDrained() {
+    guard state.isDrained else { return }
+    // A frame that has begun to arrive gets its refusal, too; the time limit for a frame bounds the wait.
+    if decoder.isInsideFrame { closeIfDrained() } else { closeAfterFlush() }
   }
 
   /// Handles the end of the peer's input. The wire protocol has no half-closed connections: the open calls are

@@ -47,7 +47,9 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   var queuedBytesBefore = 0
   let openedAt: NIODeadline
   /// The size above which a result is reserved until it is written.
-  let longResultBytes: Int
+  private(set) var longResultBytes: Int
+  /// The length of the longest frame to send: the server's limit, or the client's if that is lower.
+  private(set) var sentFrameBytesMax: Int
   private var trustedMetadata = TrustedMetadataCache()
   /// The handler that holds the client's certificate, until the certificate was read.
   var clientTLS: NIOSSLServerHandler?
@@ -62,34 +64,38 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     outgoing = ByteBuffer()
     batchTime = context.loop.now
     openedAt = batchTime
+    sentFrameBytesMax = core.limits.frameBytesMax
     longResultBytes = min(64 * 1024, core.limits.frameBytesMax - 512)
     timing = ConnectionTiming(limits: core.limits, now: batchTime)
     super.init(context: context, timeoutMsMax: core.limits.timeoutMsMax)
     if core.asksForCredentials { treatAsStranger() }
   }
 
-  // MARK: responses to calls; a notification gets none
+  // MARK: responses to calls
 
   override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {
-    if let id = call.id { reply(id: id, batch: call.batch, result: result) }
+    reply(id: call.id, batch: call.batch, result: result)
   }
   override func reply(to call: ServerCall, error: RPCError) {
-    if let id = call.id { reply(id: id, batch: call.batch, error: error) }
+    reply(id: call.id, batch: call.batch, error: error)
   }
   override func reply(to call: ServerCall, rawError: UnsafeRawBufferPointer) {
-    if let id = call.id { reply(id: id, batch: call.batch, rawError: rawError) }
+    reply(id: call.id, batch: call.batch, rawError: rawError)
   }
   override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
-    guard let id = call.id else { return }
-    write { $0.writeMessageFrame(id: id, message: message) }
+    guard message.count <= sentFrameBytesMax - 512 else {
+      return call.end(
+        RPCError(
+          .resourceExhausted, "the message of \(message.count) bytes is longer than a frame may be",
+          reason: "RESULT_TOO_LARGE"))
+    }
+    write { $0.writeMessageFrame(id: call.id, message: message) }
   }
   override func grantCredit(to call: ServerCall, messages: Int) {
-    guard let id = call.id else { return }
-    write { $0.writeCreditFrame(id: id, messages: messages) }
+    write { $0.writeCreditFrame(id: call.id, messages: messages) }
   }
   override func callAnswered(_ call: ServerCall) {
-    guard let id = call.id else { return }
-    state.answered(id, streamed: call.hasStreamed)
+    state.answered(call.id, streamed: call.hasStreamed)
   }
   override func handlerEnded() {
     state.handlerEnded()
@@ -196,12 +202,17 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       let message =
         switch error {
         case .empty: "a frame must not be empty"
+        case .flags(let flags): "the frame's first byte is \(flags), but no flags are defined: it must be 0"
         case .tooLarge(let length):
           "a frame of \(length) bytes is longer than the limit of \(core.limits.frameBytesMax)"
         }
-      let reason = error == .empty ? "FRAME_EMPTY" : "FRAME_TOO_LARGE"
-      close(
-        RPCError(error == .empty ? .invalidArgument : .resourceExhausted, message, reason: reason, processed: false))
+      let (code, reason): (RPCError.Code, String) =
+        switch error {
+        case .empty: (.invalidArgument, "FRAME_EMPTY")
+        case .flags: (.invalidArgument, "FRAME_FLAGS_UNKNOWN")
+        case .tooLarge: (.resourceExhausted, "FRAME_TOO_LARGE")
+        }
+      close(RPCError(code, message, reason: reason, processed: false))
     }
   }
 
@@ -284,11 +295,13 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   // MARK: frames
 
+  var nowMs: Int64 { Int64(batchTime.uptimeNanoseconds / 1_000_000) }
+
   private func receive(frame: UnsafeRawBufferPointer) {
     if EnvelopeScanner.isBatch(frame) { return receiveBatch(frame) }
     let envelope: Envelope
     do throws(EnvelopeFault) { envelope = try EnvelopeScanner.scan(frame) } catch {
-      return act(on: state.malformed(error), frame, nil, batch: nil)
+      return act(on: state.malformed(error, nowMs: nowMs), frame, nil, batch: nil)
     }
     receive(envelope, frame, batch: nil)
   }
@@ -298,13 +311,13 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     do throws(EnvelopeFault) {
       entries = try EnvelopeScanner.batchEntries(frame, countMax: core.limits.batchEntriesMax)
     } catch {
-      return act(on: state.malformed(error), frame, nil, batch: nil)
+      return act(on: state.malformed(error, nowMs: nowMs), frame, nil, batch: nil)
     }
     let batch = BatchReply()
     for range in entries where !isClosing {
       let entry = UnsafeRawBufferPointer(rebasing: frame[range])
       do throws(EnvelopeFault) { receive(try EnvelopeScanner.scan(entry), entry, batch: batch) } catch {
-        act(on: state.malformed(error), entry, nil, batch: batch)
+        act(on: state.malformed(error, nowMs: nowMs), entry, nil, batch: batch)
       }
     }
     finishOne(of: batch)
@@ -314,29 +327,31 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   private func receive(_ envelope: Envelope, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
     // A response to a ping has no effect beyond its arrival.
     guard envelope.hasMethod else { return }
-    let nowMs = Int64(batchTime.uptimeNanoseconds / 1_000_000)
     if envelope.methodHasEscapes {
       // Names never need escapes; resolving them gives every reader the same name.
       guard var name = EnvelopeScanner.resolve(frame, envelope.method) else {
         return act(
-          on: state.malformed("method is not Unicode text", id: envelope.callID), frame, envelope, batch: batch)
+          on: state.malformed("method is not Unicode text", id: envelope.callID, nowMs: nowMs), frame, envelope,
+          batch: batch)
       }
       name.withUTF8 { utf8 in
         let method = UnsafeRawBufferPointer(utf8)
         let rpc = RPCMethod(method, 0..<method.count)
         act(
-          on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs), frame, envelope, method: method,
-          batch: batch)
+          on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs, isInBatch: batch != nil), frame, envelope,
+          method: method, batch: batch)
       }
       return
     }
     let method = UnsafeRawBufferPointer(rebasing: frame[envelope.method])
     let rpc = RPCMethod(frame, envelope.method)
-    act(on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs), frame, envelope, method: method, batch: batch)
+    act(
+      on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs, isInBatch: batch != nil), frame, envelope,
+      method: method, batch: batch)
   }
 
   @inline(__always)
-  private func act(
+  func act(
     on action: ServerConnectionState<ServerCall>.Action, _ frame: UnsafeRawBufferPointer, _ envelope: Envelope?,
     method: UnsafeRawBufferPointer = .init(start: nil, count: 0), batch: BatchReply?
   ) {
@@ -348,24 +363,27 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     case .cancel(let call): call.end(RPCError(.cancelled, "the caller cancelled the call", reason: "CANCELLED"))
     case .credit(let call, let messages): call.received(credit: messages)
     case .ignore: break
-    case .pong(let id):
-      batch?.add()
-      reply(id: id, batch: batch, result: .init(start: nil, count: 0))
-    case .hello(let id, let params): hello(id, params, frame, batch: batch)
-    case .prove(let id, let params): prove(id, params, frame, batch: batch)
+    case .pong(let id): pong(id, frame, batch: batch)
+    case .hello(let id, let params): hello(id, params, frame)
+    case .prove(let id, let params): prove(id, params, frame)
     case .refuse(let id, let error):
-      // A notification never gets a response; a request with an unreadable id gets one with the id null.
-      if id == nil, let envelope, case .absent = envelope.id { return }
       batch?.add()
       reply(id: id, batch: batch, error: error)
     case .close(let error): close(error)
     }
   }
 
+  private func pong(_ id: CallID, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
+    if batch?.takes(id) == false { return act(on: state.idInUse(id, nowMs: nowMs), frame, nil, batch: batch) }
+    batch?.add()
+    reply(id: id, batch: batch, result: .init(start: nil, count: 0))
+  }
+
   private func startCall(
-    _ id: CallID?, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
+    _ id: CallID, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
     batch: BatchReply?
   ) {
+    if batch?.takes(id) == false { return act(on: state.idInUse(id, nowMs: nowMs), frame, nil, batch: batch) }
     var trusted = TrustedMetadata()
     var refusal: RPCError?
     if let range = envelope.metadata {
@@ -377,11 +395,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     let call = ServerCall(
       transport: self, id: id, batch: batch, metadata: trusted.metadata, isTrusted: state.isTrusted,
       principal: state.isTrusted ? trusted.principal : principal, startedAt: batchTime)
-    if let inUse = state.open(call, id: id) {
-      batch?.add()
-      return reply(id: id, batch: batch, error: inUse)
-    }
-    if id != nil { batch?.add() }
+    guard state.open(call, id: id) else { return act(on: state.idInUse(id, nowMs: nowMs), frame, nil, batch: batch) }
+    batch?.add()
     if let requested, requested <= 0 {
       refusal = RPCError(
         .deadlineExceeded, "the deadline passed before the call arrived", reason: "DEADLINE_EXCEEDED", processed: false)
@@ -403,13 +418,12 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     return TrustedMetadata(metadata: metadata)
   }
 
-  private func hello(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
-    let hello = HelloParams(frame, range)
-    if let wanted = hello.protocolVersion, wanted != HelloParams.version {
-      return close(
-        RPCError(
-          .failedPrecondition, "this server supports only protocol version \(HelloParams.version)",
-          reason: "PROTOCOL_UNSUPPORTED", processed: false))
+  private func hello(_ id: CallID, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer) {
+    let hello: HelloParams
+    do throws(RPCError) { hello = try HelloParams(frame, range) } catch { return close(error, id: id) }
+    if let frameBytesMax = hello.frameBytesMax {
+      sentFrameBytesMax = min(core.limits.frameBytesMax, frameBytesMax)
+      longResultBytes = min(64 * 1024, sentFrameBytesMax - 512)
     }
     if let token = hello.token {
       switch core.authenticator.authenticate(token: token, from: remoteHost) {
@@ -427,15 +441,15 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       }
       challenge = core.authenticator.challenge(nonce: nonce)
     }
-    guard let id else { return }
     let limits = core.limits
     let proofs = challenge.map { challenge in
       ",\"nonce\":\"\(challenge.nonce)\",\"proofs\":[\(challenge.proofs.map { "\"\($0)\"" }.joined(separator: ","))]"
     }
     let result =
-      "{\"protocol\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"maxFrameBytes\":\(limits.frameBytesMax),"
-      + "\"maxConcurrentCalls\":\(state.executingMax)\(proofs ?? "")}"
-    batch?.add()
-    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: batch, result: $0) }
+      "{\"version\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"capabilities\":[],"
+      + "\"maxFrameBytes\":\(limits.frameBytesMax),\"maxConcurrentCalls\":\(state.executingMax),"
+      + "\"maxControlFrames\":\(state.controlFramesMax),\"maxMalformedRequests\":\(limits.malformedRequestsMax),"
+      + "\"floodWindowMs\":\(limits.floodWindowMs)\(proofs ?? "")}"
+    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: nil, result: $0) }
   }
 }

@@ -19,6 +19,8 @@ public final class ServerTLSContext: Sendable {
   private struct State {
     var files: ServerTLS
     var context: NIOSSLContext
+    /// The same with the wire protocol's name for peers that negotiate one.
+    var rpcContext: NIOSSLContext
     /// Verifies client certificates if there are revocation lists.
     var verifier: ClientCertificateVerifier?
     var expirySeconds: Int
@@ -50,17 +52,24 @@ public final class ServerTLSContext: Sendable {
   }
 
   /// Adds TLS to a channel. Must be called on the channel's event loop, before bytes arrive.
-  public func install(on channel: any Channel) throws { _ = try addHandlers(to: channel) }
+  public func install(on channel: any Channel) throws { _ = try addHandlers(to: channel, \.context) }
 
-  /// Adds TLS to a channel and returns the handler that holds the peer's certificate.
-  func addHandlers(to channel: any Channel) throws -> NIOSSLServerHandler {
+  /// Adds TLS to a channel of the wire protocol and returns the handler that holds the peer's certificate.
+  func addRPCHandlers(to channel: any Channel) throws -> NIOSSLServerHandler {
+    try addHandlers(to: channel, \.rpcContext)
+  }
+
+  private func addHandlers(
+    to channel: any Channel, _ context: KeyPath<State, NIOSSLContext>
+  ) throws -> NIOSSLServerHandler {
     let state = state.withLock { $0 }
+    let context = state[keyPath: context]
     let handler =
       if let verifier = state.verifier {
         NIOSSLServerHandler(
-          context: state.context,
+          context: context,
           customVerificationCallback: { chain, promise in promise.succeed(Self.judge(chain, verifier)) })
-      } else { NIOSSLServerHandler(context: state.context) }
+      } else { NIOSSLServerHandler(context: context) }
     try channel.pipeline.syncOperations.addHandlers(handler, TLSClosing())
     return handler
   }
@@ -84,8 +93,11 @@ public final class ServerTLSContext: Sendable {
       configuration.trustRoots = .file(file)
       configuration.certificateVerification = .noHostnameVerification
     }
+    let context = try NIOSSLContext(configuration: configuration)
+    configuration.applicationProtocols = [ClientTLS.applicationProtocol]
     return State(
-      files: files, context: try NIOSSLContext(configuration: configuration), verifier: try verifier(files),
+      files: files, context: context, rpcContext: try NIOSSLContext(configuration: configuration),
+      verifier: try verifier(files),
       expirySeconds: chain.map { Int($0.notValidAfter) }.min() ?? 0)
   }
 

@@ -53,9 +53,8 @@ public final class TypedDispatcher: CallDispatcher {
     } else if !call.mayStream {
       call.fail(
         RPCError(
-          .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",
-          processed: false,
-          protocolFailure: .invalidEnvelope))
+          .invalidArgument, "a streaming call needs a frame of its own, outside of a batch",
+          reason: "STREAM_NOT_ALLOWED", processed: false, protocolFailure: .invalidEnvelope))
       return call.handlerEnded()
     }
     let environment = CallEnvironment(executor: call.transport.context.executor, logger: logger)

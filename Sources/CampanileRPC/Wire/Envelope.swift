@@ -34,8 +34,10 @@ struct EnvelopeFault: Error {
   enum Kind { case notJSON, invalid }
   var kind: Kind
   var message: String
-  /// The id, if it could be read before the fault.
+  /// The id, if it could be read before the fault and no open call has it.
   var id: CallID?
+  var reason = "ENVELOPE_INVALID"
+  var metadata: [String: String] = [:]
   /// Whether the invalid value was read to its end.
   var isWhole = true
 
@@ -45,7 +47,8 @@ struct EnvelopeFault: Error {
       RPCError(.invalidArgument, message, reason: "FRAME_NOT_JSON", processed: false, protocolFailure: .parse)
     case .invalid:
       RPCError(
-        .invalidArgument, message, reason: "ENVELOPE_INVALID", processed: false, protocolFailure: .invalidEnvelope)
+        .invalidArgument, message, reason: reason, errorMetadata: metadata, processed: false,
+        protocolFailure: .invalidEnvelope)
     }
   }
 }

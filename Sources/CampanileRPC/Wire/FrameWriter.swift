@@ -222,12 +222,10 @@ extension ByteBuffer {
     endFrame(frame)
   }
 
-  /// Writes `rpc.drain`: no new calls; those up to `lastID` finish.
-  mutating func writeDrainFrame(lastID: CallID?) {
+  /// Writes `rpc.drain`: no new calls; those read before finish.
+  mutating func writeDrainFrame() {
     let frame = beginFrame()
-    writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.drain\",\"params\":{\"lastId\":")
-    if let lastID { writeID(lastID) } else { writeStaticString("null") }
-    writeStaticString("}}")
+    writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.drain\"}")
     endFrame(frame)
   }
 }

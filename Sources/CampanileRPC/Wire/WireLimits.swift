@@ -1,7 +1,11 @@
 /// The limits that a server imposes on its peers. Each has a documented error.
 public struct WireLimits: Sendable, Hashable {
-  /// The maximum length of a frame, in bytes of JSON. Beyond it: RESOURCE_EXHAUSTED `FRAME_TOO_LARGE`, then the
-  /// connection closes.
+  /// The length that a frame's head can express, with the byte for flags above it: 16 MiB less one.
+  public static let frameBytesCeiling = (1 << 24) - 1
+  /// The shortest maximum that a client may ask for, so that every error fits.
+  public static let clientFrameBytesMin = 64 * 1024
+  /// The maximum length of a frame, in bytes of JSON, up to `frameBytesCeiling`. Beyond it: RESOURCE_EXHAUSTED
+  /// `FRAME_TOO_LARGE`, then the connection closes.
   public var frameBytesMax = 4 * 1024 * 1024
   /// The maximum number of concurrent handlers per connection. Beyond it: RESOURCE_EXHAUSTED `TOO_MANY_CALLS`, not
   /// processed.
@@ -10,13 +14,13 @@ public struct WireLimits: Sendable, Hashable {
   public var executingCallsMaxTrusted = 10_000
   /// The maximum number of entries in a batch. Beyond it: INVALID_ARGUMENT `ENVELOPE_INVALID`.
   public var batchEntriesMax = 100
-  /// The maximum number of cancels and other control frames within `controlWindowMs`. Beyond it: RESOURCE_EXHAUSTED
+  /// The maximum number of cancels and other control frames within `floodWindowMs`. Beyond it: RESOURCE_EXHAUSTED
   /// `CONTROL_FLOOD`, then the connection closes.
   public var controlFramesMax = 200
-  public var controlWindowMs: Int64 = 30_000
-  /// The maximum number of malformed requests per connection. Beyond it: RESOURCE_EXHAUSTED `MALFORMED_FLOOD`, then the
-  /// connection closes.
+  /// The maximum number of malformed requests within `floodWindowMs`. Beyond it: RESOURCE_EXHAUSTED `MALFORMED_FLOOD`,
+  /// then the connection closes.
   public var malformedRequestsMax = 200
+  public var floodWindowMs: Int64 = 30_000
   /// The time limit for a frame, from its first byte to its last. After it: DEADLINE_EXCEEDED `FRAME_TOO_SLOW`, then
   /// the connection closes.
   public var frameTimeoutMs: Int64 = 10_000
@@ -48,6 +52,8 @@ public struct WireLimits: Sendable, Hashable {
   public var timeoutMsMax: Int64 = 600_000
   /// The initial credit of a stream: messages that may be sent before more are granted.
   public static let streamCredit = 32
+  /// The maximum credit of a sender, and of one grant, in messages: 2^31 − 1.
+  static let creditMax: Int64 = (1 << 31) - 1
 
   public init() {}
 }

@@ -1,3 +1,5 @@
+import CampanileRPC
+
 /// The settings that all executables of the suite share.
 public enum CommonConfiguration {
   public static let host = "host"
@@ -61,7 +63,9 @@ public enum CommonConfiguration {
         tlsClientCRLFile,
         help: "revocation lists (PEM) of that CA; client certificates without a current list are rejected as well"),
       .bool(insecurePlaintext, help: "allow plaintext beyond loopback, for a private network or behind a TLS proxy"),
-      .int(maxFrameBytes, default: 4 << 20, in: 1024...(64 << 20), help: "maximum size of a frame in bytes"),
+      .int(
+        maxFrameBytes, default: 4 << 20, in: 1024...WireLimits.frameBytesCeiling,
+        help: "maximum size of a frame in bytes"),
       .int(maxConnections, default: 20_000, in: 1...1_000_000, help: "maximum number of open connections"),
       .int(
         maxConnectionsPerAddress, default: 1_000, in: 1...1_000_000,

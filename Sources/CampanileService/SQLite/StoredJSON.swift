@@ -8,7 +8,7 @@ public enum StoredJSON {
     _ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ what: String
   ) throws(StoreError) -> M {
     do throws(ProtoJSONError) {
-      return try M(jsonUTF8: bytes, options: .init(ignoreUnknownFields: true))
+      return try M(jsonUTF8: bytes)
     } catch {
       throw StoreError(.corrupt, "\(what) cannot be read: \(error.reason)")
     }

@@ -52,7 +52,7 @@ final class HealthWatch: ClientCallHandler {
     receivedCount += 1
     // Half of the initial credit, so that the server never has to wait.
     if receivedCount % 16 == 0 { call?.grantCredit(16) }
-    let response = try? HealthCheckResponse(jsonUTF8: message, options: JSONDecodingOptions(ignoreUnknownFields: true))
+    let response = try? HealthCheckResponse(jsonUTF8: message)
     report(response?.status == .serving ? .serving : .notServing)
   }
 

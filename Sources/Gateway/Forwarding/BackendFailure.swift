@@ -16,7 +16,7 @@ enum BackendFailure {
         processed: error.processed)
     case .resourceExhausted where error.reason == "STREAM_OVERRUN":
       return RPCError(
-        .internalError, "\(service) sent more messages than it was granted", reason: "BACKEND_PROTOCOL_VIOLATION")
+        .internalError, "\(service) exceeded the credit of a stream", reason: "BACKEND_PROTOCOL_VIOLATION")
     case .resourceExhausted:
       return RPCError(
         .resourceExhausted, "too many calls wait for \(service)", reason: "BACKEND_OVERLOADED", retryAfterMs: 100,
@@ -57,7 +57,7 @@ enum BackendFailure {
 
   static func streamNotAllowed(processed: Bool) -> RPCError {
     RPCError(
-      .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",
+      .invalidArgument, "a streaming call needs a frame of its own, outside of a batch", reason: "STREAM_NOT_ALLOWED",
       processed: processed, protocolFailure: .invalidEnvelope)
   }
   static let streamUnexpected = RPCError(

@@ -4,7 +4,8 @@ import CampanileRPC
 
 /// Converts a service's response from ProtoJSON to protobuf's binary form, by its descriptor.
 ///
-/// Members that the descriptor lacks are left out, because a service may be newer than the gateway.
+/// Members that the descriptor lacks are left out, because a service may be newer than the gateway. An enum name that
+/// it lacks becomes `JSONReader.unknownEnumNumber`.
 struct JSONToProtobuf {
   let index: SchemaIndex
   let json: UnsafeRawBufferPointer
@@ -66,8 +67,12 @@ struct JSONToProtobuf {
       return result.message(field.number, try message(range, type, depth: depth + 1))
     }
     if let text = RawJSON.string(json, range) { return try add(text: text, field, to: &result) }
-    guard field.kind != .string, field.kind != .bytes else { throw Self.fault(field.jsonName) }
-    try add(text: String(decoding: json[range], as: UTF8.self), field, to: &result)
+    let text = String(decoding: json[range], as: UTF8.self)
+    switch field.kind {
+    case .string, .bytes: throw Self.fault(field.jsonName)
+    case .enumeration where Int32(text) == nil: throw Self.fault(field.jsonName)
+    default: try add(text: text, field, to: &result)
+    }
   }
 
   /// Adds a scalar value, given as text.
@@ -90,7 +95,7 @@ struct JSONToProtobuf {
       }
     case .enumeration(let name):
       let known = index.enums[name]?.first { $0.name == text }?.number
-      guard let value = known ?? Int32(text) else { throw Self.fault(field.jsonName) }
+      let value = known ?? Int32(text) ?? JSONReader.unknownEnumNumber
       result.varint(number, UInt64(bitPattern: Int64(value)))
     default:
       guard let bits = Self.integer(text) else { throw Self.fault(field.jsonName) }

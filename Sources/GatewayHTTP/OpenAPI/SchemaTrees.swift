@@ -74,9 +74,7 @@ struct SchemaTrees {
           properties[field.jsonName] = Self.schema(of: field)
           waiting += Self.names(in: field.kind)
         }
-        found[name] = .object([
-          "type": .string("object"), "properties": .object(properties), "additionalProperties": .bool(false),
-        ])
+        found[name] = .object(["type": .string("object"), "properties": .object(properties)])
       } else {
         found[name] = .object(["type": .string("object")])
       }

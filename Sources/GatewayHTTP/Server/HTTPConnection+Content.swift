@@ -12,9 +12,7 @@ extension HTTPConnection {
   /// form its body.
   func sendContent(_ message: UnsafeRawBufferPointer) {
     guard let plan = exchange?.plan else { return }
-    var options = JSONDecodingOptions()
-    options.ignoreUnknownFields = true
-    guard let chunk = try? DownloadAssetResponse(jsonUTF8: message, options: options), chunk.encoding == .unspecified
+    guard let chunk = try? DownloadAssetResponse(jsonUTF8: message), chunk.encoding == .unspecified
     else { return abandon(Self.contentInvalid) }
     if !state.isHeadSent {
       guard let asset = chunk.asset, chunk.offset == plan.range?.first ?? 0 else { return abandon(Self.contentInvalid) }

@@ -41,10 +41,8 @@ package struct InnerCalls: Sendable {
   ) async throws(RPCError) -> R {
     let head = Head(identity, extra, remoteAddress)
     let result = try await start(method, request.jsonUTF8Bytes(), head)
-    var options = JSONDecodingOptions()
-    options.ignoreUnknownFields = true
     do throws(ProtoJSONError) {
-      return result.isEmpty ? R() : try R(jsonUTF8: result, options: options)
+      return result.isEmpty ? R() : try R(jsonUTF8: result)
     } catch {
       throw RPCError(.internalError, "cannot decode the response of \(method.path)", reason: "RESPONSE_INVALID")
     }

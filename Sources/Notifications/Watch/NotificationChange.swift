@@ -50,8 +50,8 @@ extension NotificationChange {
     case .notificationCreated: return current.map { .notificationCreated($0) }
     case .notificationUpdated: return current.map { .notificationUpdated($0) }
     case .notificationDeleted: return Self.notificationDeleted(notificationID, bucketID)
-    case .bucketCreated: return .bucketCreated(try Bucket(jsonUTF8: payload, options: Self.lenient))
-    case .bucketUpdated: return .bucketUpdated(try Bucket(jsonUTF8: payload, options: Self.lenient))
+    case .bucketCreated: return .bucketCreated(try Bucket(jsonUTF8: payload))
+    case .bucketUpdated: return .bucketUpdated(try Bucket(jsonUTF8: payload))
     case .bucketDeleted:
       let deleted = WatchNotificationsResponse.BucketDeleted(bucketId: bucketID)
       return .bucketDeleted(deleted)
@@ -65,9 +65,6 @@ extension NotificationChange {
 
   /// The notification, unless it has been moved since; that event follows.
   private var current: Notification? { notification?.bucketId == bucketID ? notification : nil }
-
-  /// A payload may have been written by an older version.
-  private static let lenient = JSONDecodingOptions(ignoreUnknownFields: true)
 
   private static func notificationDeleted(_ id: String, _ bucketID: String) -> WatchNotificationsResponse.Event {
     let deleted = WatchNotificationsResponse.NotificationDeleted(notificationId: id, bucketId: bucketID)

@@ -45,7 +45,7 @@ private func judgeText<M: ProtoMessage>(_ type: M.Type, _ text: [UInt8], keepsTe
   let name = M.protoFullName
   let message: M
   do throws(ProtoJSONError) {
-    message = try M(jsonUTF8: text, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 40))
+    message = try M(jsonUTF8: text, options: JSONDecodingOptions(maxDepth: 40))
   } catch {
     guard error.code == .duplicateField || error.code == .oneofConflict else { return }
     // The codec refuses map keys that are equal as Swift strings, even if their bytes differ.

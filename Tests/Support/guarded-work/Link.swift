@@ -30,7 +30,7 @@ final class Link {
       raw.withMemoryRebound(to: sockaddr.self) { connect(descriptor, $0.baseAddress, socklen_t(raw.count)) }
     }
     guard descriptor >= 0, status == 0 else { throw LinkError(what: "failed to connect") }
-    let hello = #"{"jsonrpc":"2.0","id":10,"method":"rpc.hello","params":{"protocol":"1","token":"\#(token)"}}"#
+    let hello = #"{"jsonrpc":"2.0","id":10,"method":"rpc.hello","params":{"versions":["1"],"token":"\#(token)"}}"#
     _ = try exchange(Self.frame(hello), answers: 1)
   }
 

@@ -177,8 +177,8 @@ package struct Scalars: ProtoMessage {
       case 15:
         try reader.accept(15, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Color.self) { self.color = value }
-      default: try reader.unknownField()
+        self.color = try reader.enumeration(Color.self)
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -373,12 +373,12 @@ package struct OptionalScalars: ProtoMessage {
       case 9:
         try reader.accept(9, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Color.self) { self.color = value }
+        self.color = try reader.enumeration(Color.self)
       case 10:
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.scalars = try Scalars(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -644,7 +644,7 @@ package struct RepeatedFields: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          if let value = try reader.enumeration(Color.self) { self.colors.append(value) }
+          self.colors.append(try reader.enumeration(Color.self))
           moreElements = try reader.nextElement()
         }
       case 16:
@@ -671,7 +671,7 @@ package struct RepeatedFields: ProtoMessage {
           self.values.append(try ProtoValue(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1017,7 +1017,7 @@ package struct MapFields: ProtoMessage {
         while moreEntries {
           let key = try reader.uint64Key()
           if self.fixed64ToColor[key] != nil { throw reader.duplicateKey() }
-          if let value = try reader.enumeration(Color.self) { self.fixed64ToColor[key] = value }
+          self.fixed64ToColor[key] = try reader.enumeration(Color.self)
           moreEntries = try reader.nextMember()
         }
       case 9:
@@ -1070,7 +1070,7 @@ package struct MapFields: ProtoMessage {
           self.stringToValue[key] = try ProtoValue(from: &reader)
           moreEntries = try reader.nextMember()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1307,7 +1307,7 @@ package struct Choices: ProtoMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         if self.choice != nil { throw reader.oneofConflict() }
-        if let value = try reader.enumeration(Color.self) { self.choice = .color(value) }
+        self.choice = .color(try reader.enumeration(Color.self))
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -1320,7 +1320,7 @@ package struct Choices: ProtoMessage {
       case 7:
         try reader.accept(7, &seen0)
         if self.choice != nil { throw reader.oneofConflict() }
-        if let value = try reader.nullValue() { self.choice = .nothing(value) }
+        self.choice = .nothing(try reader.nullValue())
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
@@ -1341,7 +1341,7 @@ package struct Choices: ProtoMessage {
         if try reader.null() { break }
         if self.other != nil { throw reader.oneofConflict() }
         self.other = .right(try reader.string())
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1464,12 +1464,12 @@ package struct Choices: ProtoMessage {
         case 0:
           try reader.accept(0, &seen0)
           if try reader.null() { break }
-          if let value = try reader.enumeration(Choices.Nested.Kind.self) { self.kind = value }
+          self.kind = try reader.enumeration(Choices.Nested.Kind.self)
         case 1:
           try reader.accept(1, &seen0)
           if try reader.null() { break }
           self.label = try reader.string()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -1664,8 +1664,8 @@ package struct WellKnown: ProtoMessage {
         self.bytesValue = try ProtoBytesValue(from: &reader)
       case 17:
         try reader.accept(17, &seen0)
-        if let value = try reader.nullValue() { self.nullValue = value }
-      default: try reader.unknownField()
+        self.nullValue = try reader.nullValue()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1869,7 +1869,7 @@ package struct Tree: ProtoMessage {
         try reader.accept(6, &seen0)
         if try reader.null() { break }
         self.box_trunk = .init(try Branch(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1976,7 +1976,7 @@ package struct Branch: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.length = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -2140,7 +2140,7 @@ package struct Awkward: ProtoMessage {
         try reader.accept(17, &seen0)
         if try reader.null() { break }
         self.error = try Awkward.ErrorMessage(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -2296,7 +2296,7 @@ package struct Awkward: ProtoMessage {
           try reader.accept(0, &seen0)
           if try reader.null() { break }
           self.`in` = try reader.bool()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -2341,7 +2341,7 @@ package struct Awkward: ProtoMessage {
           try reader.accept(0, &seen0)
           if try reader.null() { break }
           self.`protocol` = try reader.string()
-        default: try reader.unknownField()
+        default: try reader.skipValue()
         }
         more = try reader.nextMember()
       }
@@ -3164,7 +3164,7 @@ package struct Wide: ProtoMessage {
         try reader.accept(1, &seen2)
         if try reader.null() { break }
         self.field130 = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
