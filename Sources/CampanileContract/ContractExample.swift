@@ -31,7 +31,12 @@ extension Contract {
         if case .string(let text) = example(of: key, field.rules.keys.first, "key", depth: depth) { text } else { "1" }
       return .object([name: example(of: value, field.rules.elements.first, "value", depth: depth)])
     }
-    guard field.isRepeated else { return example(of: field.kind, field.rules, field.name, depth: depth) }
+    guard field.isRepeated else {
+      let value = example(of: field.kind, field.rules, field.name, depth: depth)
+      guard case .message(let type) = field.kind, case .object(var members) = value else { return value }
+      for name in field.emptyMembers { members[messages[type]?.field(name)?.jsonName ?? name] = nil }
+      return .object(members)
+    }
     var name = field.name
     if name.hasSuffix("s") { name.removeLast() }
     return .array([example(of: field.kind, field.rules.elements.first, name, depth: depth)])
@@ -86,30 +91,8 @@ extension Contract {
 }
 
 extension Contract.Field {
-  /// Whether an example of the message needs the field. An absent field with presence satisfies its rules.
+  /// Whether an example of the message needs the field. The resource of an update has no rules of its own.
   fileprivate var needsExample: Bool {
-    rules.needsExample && !(isOptional && !rules.isRequired && rules.examples.isEmpty)
-  }
-}
-
-extension FieldRules {
-  fileprivate var needsExample: Bool {
-    if isRequired || !examples.isEmpty { return true }
-    if allowsZero { return false }
-    return switch kind {
-    case .text(let characters, let bytes, let pattern, _):
-      (characters.min ?? 0) > 0 || (bytes.min ?? 0) > 0 || pattern.map(Self.needsCharacters) ?? false
-    case .bytes(let sizes): (sizes.min ?? 0) > 0
-    case .repeated(let counts), .map(let counts): (counts.min ?? 0) > 0
-    case .enumeration(_, let isSpecified): isSpecified
-    case .number(let range):
-      (range.lowest.flatMap(Double.init) ?? 0) > 0 || (range.highest.flatMap(Double.init) ?? 0) < 0
-    // The resource of an update.
-    case nil: isIgnored
-    }
-  }
-
-  private static func needsCharacters(_ pattern: String) -> Bool {
-    (try? PatternCompiler.parts(of: pattern))?.contains { $0.min > 0 } ?? false
+    isRequired || !rules.examples.isEmpty || rules.kind == nil && rules.isIgnored
   }
 }

@@ -108,7 +108,7 @@ public final class Gateway: Sendable {
   private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens) }
 
   /// The methods that the gateway's server implements itself.
-  static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
+  package static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
 
   /// The methods of the configured backends and the gateway's own.
   package var servedMethods: [MethodDescriptor] {

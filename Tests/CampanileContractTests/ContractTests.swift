@@ -32,7 +32,7 @@ import Testing
   @Test func examplesHaveTheRequiredFields() throws {
     #expect(
       contract.example(of: "campanile.notifications.v1.CreateBucketRequest")
-        == .object(["bucket": .object(["name": .string("name")])]))
+        == .object(["bucket": .object(["name": .string("Builds")])]))
     for method in contract.methods {
       guard case .object(let members) = contract.example(of: method.requestType) else {
         Issue.record("\(method.path): not an object")

@@ -64,6 +64,11 @@ import Testing
       Issue.record("another method is not reported")
       return
     }
+    // A verb that the path has for other methods is not part of an id.
+    guard case .otherMethod(["GET"]) = try tree.match(method: "DELETE", segments: ["v1", "a", "x:go"]) else {
+      Issue.record("a verb is taken for a part of an id")
+      return
+    }
     guard case .none = try tree.match(method: "GET", segments: ["v2"]) else {
       Issue.record("an unknown path is found")
       return
@@ -148,6 +153,10 @@ import Testing
         update, [(["notification", "id"], "n1")],
         over: #" { "notification" : {"id":"other", "title":"t"}, "updateMask":"title"} "#)
         == #"{"notification":{"title":"t","id":"n1"},"updateMask":"title"}"#)
+    // The service rejects a value of another type.
+    #expect(
+      try Self.params(update, [(["notification", "id"], "n1")], over: #"{"notification":[null]}"#)
+        == #"{"notification":[null]}"#)
     #expect(
       try Self.params(update, [(["notification", "id"], "n1")], over: #"{"notification":null,"updateMask":"x"}"#)
         == #"{"updateMask":"x","notification":{"id":"n1"}}"#)
@@ -224,12 +233,16 @@ import Testing
     #expect(policy.headers(for: "https://evil.example").map(\.0) == ["Vary"])
     #expect(CrossOriginPolicy().headers(for: "https://app.example").isEmpty)
     #expect(
-      policy.preflight(origin: "https://app.example", method: "POST", requestedHeaders: "Content-Type, x-a")?.count == 5
-    )
+      policy.preflight(
+        origin: "https://app.example", method: "POST", of: ["GET", "POST"], requestedHeaders: "Content-Type, x-a")?
+        .count
+        == 5)
     for (origin, method, headers) in [
       ("https://evil.example", "POST", nil as String?), ("https://app.example", "TRACE", nil),
       ("https://app.example", "POST", "campanile-principal"), ("https://app.example", "POST", "x\r\ny: z"),
-    ] { #expect(policy.preflight(origin: origin, method: method, requestedHeaders: headers) == nil) }
+    ] { #expect(policy.preflight(origin: origin, method: method, of: ["POST"], requestedHeaders: headers) == nil) }
+    #expect(
+      policy.preflight(origin: "https://app.example", method: "PUT", of: ["POST"], requestedHeaders: nil) == nil)
     #expect(CrossOriginPolicy(origins: ["*"]).allowedOrigin("https://any.example") == "*")
   }
 }

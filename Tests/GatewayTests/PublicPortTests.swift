@@ -32,7 +32,7 @@ import Testing
 
   @Test func compressedDocumentEqualsTheDocument() throws {
     let document = [UInt8]((0..<20_000).map { UInt8($0 % 97) })
-    let file = StaticFile(document, contentType: "application/json")
+    let file = StaticFile(contentType: "application/json") { document }
     let plain = try ask(file, [])
     #expect(plain.body == document)
     #expect(plain.headers["Content-Encoding"] == nil)
@@ -53,7 +53,7 @@ import Testing
     ("identity", false), ("GZIP", true), ("x-gzip", true), ("gzip;q=x", false), ("", false),
   ])
   func acceptEncodingChoosesTheRepresentation(value: String, isCompressed: Bool) throws {
-    let file = StaticFile([UInt8](repeating: 7, count: 5000), contentType: "text/plain")
+    let file = StaticFile(contentType: "text/plain") { [UInt8](repeating: 7, count: 5000) }
     let answer = try ask(file, [("Accept-Encoding", value)])
     #expect(answer.status == 200)
     #expect((answer.headers["Content-Encoding"] == "gzip") == isCompressed)

@@ -16,7 +16,9 @@ export interface Template {
   subtitle?: string | undefined;
   /** At most 16 KiB, before and after rendering. */
   body?: string | undefined;
+  /** Set by the server. */
   createTime?: Timestamp | undefined;
+  /** Set by the server. */
   updateTime?: Timestamp | undefined;
   etag?: string | undefined;
   /** The required variables, in the order of their first use. Set by the server. */
@@ -37,12 +39,16 @@ export interface Heartbeat {
   graceMinutes?: number | undefined;
   /** The notification to publish, in the heartbeat's bucket. Without a title, the title names the missing beat. */
   notification?: Notification | undefined;
+  /** Set by the server. */
   createTime?: Timestamp | undefined;
-  /** Absent until the first beat. */
+  /** Absent until the first beat. Set by the server. */
   lastBeatTime?: Timestamp | undefined;
-  /** The time at which it publishes unless a beat arrives; absent once it has published. */
+  /**
+   * The time at which it publishes unless a beat arrives; absent once it has published. Set by the
+   * server.
+   */
   dueTime?: Timestamp | undefined;
-  /** True from its notification until the next beat. */
+  /** True from its notification until the next beat. Set by the server. */
   isMissing?: boolean | undefined;
 }
 
@@ -60,7 +66,9 @@ export interface Webhook {
   headers?: Record<string, string> | undefined;
   /** At most 16 KiB, sent unchanged. If empty, methods that carry a body send the notification as JSON. */
   body?: string | undefined;
+  /** Set by the server. */
   createTime?: Timestamp | undefined;
+  /** Set by the server. */
   updateTime?: Timestamp | undefined;
 }
 
@@ -273,12 +281,14 @@ export interface Bucket {
   iconUrl?: string | undefined;
   /** True if the bucket collects notifications whose original bucket no longer exists. */
   isOrphan?: boolean | undefined;
+  /** Set by the server. */
   createTime?: Timestamp | undefined;
+  /** Set by the server. */
   updateTime?: Timestamp | undefined;
   etag?: string | undefined;
-  /** The number of unread notifications. */
+  /** The number of unread notifications. Set by the server. */
   unreadCount?: number | undefined;
-  /** The number of notifications. */
+  /** The number of notifications. Set by the server. */
   notificationCount?: number | undefined;
   /** Muted: new notifications are stored and counted, but devices are not notified. Critical ones pass. */
   isMuted?: boolean | undefined;
@@ -906,11 +916,13 @@ export interface Notification {
   /** At most 16. */
   actions?: Action[] | undefined;
   tapAction?: Action | undefined;
+  /** Set by the server. */
   createTime?: Timestamp | undefined;
+  /** Set by the server. */
   updateTime?: Timestamp | undefined;
-  /** Absent while the notification is unread. */
+  /** Absent while the notification is unread. Set by the server. */
   readTime?: Timestamp | undefined;
-  /** The time at which it was handed over to the user's devices. */
+  /** The time at which it was handed over to the user's devices. Set by the server. */
   sendTime?: Timestamp | undefined;
   /** Changes with every change of the notification (AIP-154). */
   etag?: string | undefined;

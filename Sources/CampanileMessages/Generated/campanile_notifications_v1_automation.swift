@@ -18,7 +18,9 @@ public struct Template: ValidatedMessage {
   public var subtitle: String?
   /// At most 16 KiB, before and after rendering.
   public var body: String?
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
+  /// Set by the server.
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
   /// The required variables, in the order of their first use. Set by the server.
@@ -190,12 +192,14 @@ public struct Heartbeat: ValidatedMessage {
   public var graceMinutes: Int32 = 0
   /// The notification to publish, in the heartbeat's bucket. Without a title, the title names the missing beat.
   public var notification: Notification?
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
-  /// Absent until the first beat.
+  /// Absent until the first beat. Set by the server.
   public var lastBeatTime: ProtoTimestamp?
-  /// The time at which it publishes unless a beat arrives; absent once it has published.
+  /// The time at which it publishes unless a beat arrives; absent once it has published. Set by the
+  /// server.
   public var dueTime: ProtoTimestamp?
-  /// True from its notification until the next beat.
+  /// True from its notification until the next beat. Set by the server.
   public var isMissing: Bool = false
 
   public init() {}
@@ -372,7 +376,9 @@ public struct Webhook: ValidatedMessage {
   public var headers: [String: String] = [:]
   /// At most 16 KiB, sent unchanged. If empty, methods that carry a body send the notification as JSON.
   public var body: String = ""
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
+  /// Set by the server.
   public var updateTime: ProtoTimestamp?
 
   public init() {}

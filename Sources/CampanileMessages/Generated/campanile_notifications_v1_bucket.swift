@@ -87,12 +87,14 @@ public struct Bucket: ValidatedMessage {
   public var iconUrl: String?
   /// True if the bucket collects notifications whose original bucket no longer exists.
   public var isOrphan: Bool = false
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
+  /// Set by the server.
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
-  /// The number of unread notifications.
+  /// The number of unread notifications. Set by the server.
   public var unreadCount: Int32 = 0
-  /// The number of notifications.
+  /// The number of notifications. Set by the server.
   public var notificationCount: Int32 = 0
   /// Muted: new notifications are stored and counted, but devices are not notified. Critical ones pass.
   public var isMuted: Bool = false

@@ -191,11 +191,13 @@ public struct Notification: ValidatedMessage {
   /// At most 16.
   public var actions: [Action] = []
   public var tapAction: Action?
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
+  /// Set by the server.
   public var updateTime: ProtoTimestamp?
-  /// Absent while the notification is unread.
+  /// Absent while the notification is unread. Set by the server.
   public var readTime: ProtoTimestamp?
-  /// The time at which it was handed over to the user's devices.
+  /// The time at which it was handed over to the user's devices. Set by the server.
   public var sendTime: ProtoTimestamp?
   /// Changes with every change of the notification (AIP-154).
   public var etag: String = ""

@@ -120,7 +120,7 @@ enum CallerMetadata {
 /// A session of Attendance, for members who log in without an API key. The Attendance service validates it.
 package enum PresentedSession {
   package static let metadataKey = "attendance-session"
-  static let serviceName = "attendance"
+  package static let serviceName = "attendance"
 
   /// Reports whether a call carries a session token.
   ///

@@ -9,7 +9,6 @@ import CampanileRPC
 enum AssetContent {
   /// The path in OpenAPI's syntax.
   static let path = "/v1/zones/{zone}/assets/{name}/content"
-  private static let verbs = ["GET", "HEAD", "PUT"]
 
   /// Decides how to handle a request for an asset's content. Returns nil for other paths.
   static func decide(
@@ -18,7 +17,9 @@ enum AssetContent {
     guard segments.count == 6, segments[0] == "v1", segments[1] == "zones", segments[3] == "assets",
       segments[5] == "content", let method = table.method(AssetsServiceMethods.downloadAsset.path[...])
     else { return nil }
-    let put = request.method == "PUT" ? table.method(AssetsServiceMethods.putAsset.path[...]) : nil
+    let uploader = table.method(AssetsServiceMethods.putAsset.path[...])
+    let verbs = ["GET", "HEAD"] + (uploader == nil ? [] : ["PUT"])
+    let put = request.method == "PUT" ? uploader : nil
     target.method = (put ?? method).path
     try request.checkSingles()
     let zone = try RequestPath.decoded(segments[2])

@@ -28,7 +28,7 @@ struct UploadPlan: Sendable {
   }
 
   /// Fields of `AssetPut` that the query may set.
-  private static let queryFields: Set<String> = [
+  static let queryFields: Set<String> = [
     "recordType", "syncTimestamp", "recordCount", "baseEtag", "onConflict", "strict",
   ]
   /// Metadata that is not passed on to the calls of the upload.

@@ -14,7 +14,8 @@ struct ConnectPlanner {
       try request.checkSingles()
       return try post(request, name, method)
     case "GET": return try get(request, method, &target)
-    default: return HTTPRefusal.notAllowed(["GET", "POST"], style: .connectUnary)
+    default:
+      return HTTPRefusal.notAllowed(method?.isReadable == true ? ["GET", "POST"] : ["POST"], style: .connectUnary)
     }
   }
 

@@ -36,6 +36,8 @@ package struct DialectPlan: Sendable {
   package var authorization: String?
   /// The request's member session, which the service verifies.
   package var session: String?
+  /// The methods of the path if the request's is not among them.
+  package var allowed: [String] = []
   /// Converts an error to the form that the dialect's clients understand.
   package var failure: @Sendable (RPCError) -> DialectAnswer
   package var respond: Respond
@@ -82,13 +84,15 @@ package struct DialectPlan: Sendable {
   ) -> DialectPlan {
     let names = allowed.joined(separator: ", ")
     let error = allowed.isEmpty ? HTTPRefusal.routeUnknown : HTTPRefusal.methodNotAllowed(names)
-    return DialectPlan(
+    var plan = DialectPlan(
       access: .none, takesBody: false, authorization: authorization,
       failure: { error in
         var answer = failure(error)
         if error.reason == "METHOD_NOT_ALLOWED" { answer.headers.append(.init(name: "Allow", value: names)) }
         return answer
       }, respond: { (_, _) throws(RPCError) in throw error })
+    plan.allowed = allowed
+    return plan
   }
 }
 

@@ -1,168 +1,104 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileContract
 import CampanileRPC
+import Gateway
 
-/// The REST API as an OpenAPI 3.1 document (spec.openapis.org/oas/v3.1.0), generated from the table that routes
-/// requests.
-struct OpenAPIDocument: Sendable {
-  /// The document as JSON.
-  let bytes: [UInt8]
-
-  init(_ table: HTTPTable) {
-    var document = JSONTree.object([
-      "openapi": .string("3.1.0"),
-      "info": .object([
-        "title": .string("Campanile"), "version": .string("1"),
-        "description": .string(
-          "The methods of the suite as REST. Each is also served by the Connect protocol at /SERVICE/METHOD."),
-      ]),
-      "servers": .array([.object(["url": .string("/")])]),
-      "security": .array([.object(["bearer": .array([])])]),
-    ])
-    var paths: [String: JSONTree] = [:]
-    var wanted: [String] = []
-    for binding in table.bindings {
-      let path = Self.path(binding.template)
-      let operation = Operation(binding, table.index)
-      var item = paths[path] ?? .object([:])
-      item.set(binding.verb.lowercased(), operation.tree)
-      paths[path] = item
-      wanted += [binding.method.descriptor.requestType, binding.method.descriptor.responseType]
-    }
-    if table.method(AssetsServiceMethods.downloadAsset.path[...]) != nil {
-      paths[AssetContent.path] = AssetContent.pathItem
-    }
-    document.set("paths", .object(paths))
-    document.set(
-      "components",
-      .object([
-        "securitySchemes": .object([
-          "bearer": .object(["type": .string("http"), "scheme": .string("bearer")])
-        ]),
-        "schemas": .object(SchemaTrees(table.index).all(from: wanted)),
-        "responses": .object(["Error": Self.errorResponse]),
-      ]))
+/// The REST API as an OpenAPI 3.1 document (spec.openapis.org/oas/v3.1.0): the routes from the table that requests are
+/// matched against, their texts and constraints from the contract.
+enum OpenAPIDocument {
+  /// Returns the document as JSON.
+  static func bytes(_ table: HTTPTable) -> [UInt8] {
+    // The descriptors are compiled in, and the generator has read the same options.
+    guard let contract = try? Contract(descriptorSet: DescriptorSet.serializedBytes) else { return [] }
     var writer = JSONWriter()
-    document.write(to: &writer)
-    bytes = writer.withUnsafeBytes { [UInt8]($0) }
+    tree(table, contract).write(to: &writer)
+    return writer.withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// Returns a template in OpenAPI's syntax, such as `/v1/buckets/{bucket_id}:snooze`. Each variable becomes one
-  /// segment, because OpenAPI has no longer ones.
-  static func path(_ template: PathTemplate) -> String {
-    var text = ""
-    for (index, segment) in template.segments.enumerated() {
-      let variable = template.variables.first { $0.segments.contains(index) }
-      if let variable, variable.segments.lowerBound != index { continue }
-      text += "/"
-      if let variable {
-        text += "{\(variable.fieldPath.joined(separator: "."))}"
-      } else if case .literal(let word) = segment {
-        text += word
-      } else {
-        text += "*"
+  private static func tree(_ table: HTTPTable, _ contract: Contract) -> JSONTree {
+    var schemas = SchemaTrees(contract, requests: Set(table.bindings.map(\.method.descriptor.requestType)))
+    let words = ContractWords(contract)
+    var paths: [String: JSONTree] = [:]
+    var services: Set<String> = []
+    for path in SharedPath.all(table.bindings) {
+      var item = JSONTree.object([:])
+      for binding in path.bindings {
+        guard let operation = Operation(path, binding, contract, words) else { continue }
+        item.set(binding.verb.lowercased(), operation.tree(&schemas))
+        services.insert(operation.method.service)
       }
+      paths[path.path] = item
     }
-    return text + (template.verb.map { ":" + $0 } ?? "")
+    if let download = contract.method(AssetsServiceMethods.downloadAsset.path),
+      let put = contract.method(AssetsServiceMethods.putAsset.path), table.method(download.path[...]) != nil
+    {
+      let content = AssetContentPath(download: download, put: put, contract, words)
+      paths[AssetContent.path] = content.item(&schemas)
+    }
+    var components = schemas.components
+    components["Error"] = ErrorResponses.schema
+    components["ErrorDetail"] = ErrorResponses.detailSchema
+    return .object([
+      "openapi": .string("3.1.0"), "info": info, "servers": .array([.object(["url": .string("/")])]),
+      "security": .array([.object(["bearer": .array([])])]),
+      "tags": .array(contract.services.filter { services.contains($0.name) }.map(tag)), "paths": .object(paths),
+      "components": .object([
+        "securitySchemes": securitySchemes, "schemas": .object(components), "responses": ErrorResponses.components,
+        "parameters": headers,
+      ]),
+    ])
   }
 
-  private static let errorResponse = JSONTree.object([
-    "description": .string("An error (AIP-193)."),
-    "content": .object([
-      "application/json": .object([
-        "schema": .object([
-          "type": .string("object"), "required": .array([.string("error")]),
-          "properties": .object([
-            "error": .object([
-              "type": .string("object"),
-              "required": .array(["code", "message", "status", "details"].map(JSONTree.string)),
-              "properties": .object([
-                "code": .object(["type": .string("integer")]), "message": .object(["type": .string("string")]),
-                "status": .object(["type": .string("string")]),
-                "details": .object(["type": .string("array"), "items": .object(["type": .string("object")])]),
-              ]),
-            ])
-          ]),
-        ])
-      ])
+  private static let info = JSONTree.object([
+    "title": .string("Campanile"), "version": .string("1"),
+    "summary": .string("Notifications, Live Activities, synchronized files and the attendance of a lodge."),
+    "description": .string(
+      """
+      The methods of the suite as REST. Each is also served by the Connect protocol at `/SERVICE/METHOD`.
+
+      An error has a stable `reason` in its first detail. Every operation may also fail because of its credential \
+      (`CREDENTIAL_MISSING`), a limit (`RATE_LIMITED`), or an unavailable service. Several invalid fields are reported \
+      together, with the reason `FIELDS_INVALID`.
+      """),
+    "license": .object(["name": .string("Apache License 2.0"), "identifier": .string("Apache-2.0")]),
+  ])
+
+  private static let securitySchemes = JSONTree.object([
+    "bearer": .object([
+      "type": .string("http"), "scheme": .string("bearer"),
+      "description": .string("An API key (`cmp_…`), or a token of the configured issuer."),
+    ]),
+    "attendanceSession": .object([
+      "type": .string("apiKey"), "in": .string("header"), "name": .string(PresentedSession.metadataKey),
+      "description": .string("A member's session (`cas_…`) from `SessionsService_Login`."),
+    ]),
+    "accessToken": .object([
+      "type": .string("apiKey"), "in": .string("query"), "name": .string(HTTPPlanner.queryToken),
+      "description": .string(
+        "The bearer's key, for event streams of browsers, which cannot set headers. Prefer the header elsewhere."),
     ]),
   ])
 
-  /// The operation of one method under one HTTP rule.
-  private struct Operation {
-    let tree: JSONTree
+  private static let headers = JSONTree.object([
+    "IfMatch": header(
+      "If-Match", "The etag that the object must have, in double quotes; `*` for any.",
+      .entityTag),
+    "IdempotencyKey": header(
+      "Idempotency-Key", "A repetition with the same key within 24 h returns the first response.",
+      .text(pattern: "^[!-~]{1,64}$")),
+  ])
 
-    init(_ binding: RESTBinding, _ index: SchemaIndex) {
-      let descriptor = binding.method.descriptor
-      var tree = JSONTree.object([
-        "operationId": .string(Self.identifier(binding)),
-        "tags": .array([.string(String(descriptor.service.split(separator: ".").last ?? ""))]),
-        "responses": .object([
-          "200": Self.response(descriptor), "default": .object(["$ref": .string("#/components/responses/Error")]),
-        ]),
-      ])
-      let parameters = Self.parameters(binding, index)
-      if !parameters.isEmpty { tree.set("parameters", .array(parameters)) }
-      if let schema = Self.bodySchema(binding) {
-        tree.set(
-          "requestBody", .object(["content": .object(["application/json": .object(["schema": schema])])]))
-      }
-      self.tree = tree
-    }
+  private static func header(_ name: String, _ description: String, _ schema: JSONTree) -> JSONTree {
+    .object([
+      "name": .string(name), "in": .string("header"), "description": .string(description), "schema": schema,
+    ])
+  }
 
-    /// Returns a unique operation id. Additional rules of a method get a numeric suffix.
-    private static func identifier(_ binding: RESTBinding) -> String {
-      let descriptor = binding.method.descriptor
-      let rules = descriptor.httpRules.map { PathTemplate($0.template).map(OpenAPIDocument.path) ?? "" }
-      let number = rules.firstIndex(of: OpenAPIDocument.path(binding.template)) ?? 0
-      let name = descriptor.path.replacing("/", with: ".")
-      return number == 0 ? name : "\(name).\(number + 1)"
-    }
-
-    private static func response(_ descriptor: MethodDescriptor) -> JSONTree {
-      let schema = SchemaTrees.reference(descriptor.responseType)
-      guard descriptor.kind == .serverStreaming else {
-        return .object([
-          "description": .string("OK"), "content": .object(["application/json": .object(["schema": schema])]),
-        ])
-      }
-      return .object([
-        "description": .string("A stream of messages; Last-Event-ID resumes it."),
-        "content": .object([
-          EventWriter.contentType: .object(["schema": schema]), RESTPlanner.linesType: .object(["schema": schema]),
-        ]),
-      ])
-    }
-
-    private static func bodySchema(_ binding: RESTBinding) -> JSONTree? {
-      switch binding.body {
-      case .none: return nil
-      case .whole: return SchemaTrees.reference(binding.method.descriptor.requestType)
-      case .field(let name): return binding.method.binding.request.field(name).map { SchemaTrees.schema(of: $0) }
-      }
-    }
-
-    private static func parameters(_ binding: RESTBinding, _ index: SchemaIndex) -> [JSONTree] {
-      var parameters: [JSONTree] = []
-      for variable in binding.template.variables {
-        let field = (try? binding.method.binding.resolve(variable.fieldPath, ""))?.last
-        parameters.append(
-          .object([
-            "name": .string(variable.fieldPath.joined(separator: ".")), "in": .string("path"), "required": .bool(true),
-            "schema": field.map { SchemaTrees.schema(of: $0) } ?? .object(["type": .string("string")]),
-          ]))
-      }
-      guard binding.body != .whole else { return parameters }
-      let bound = Set(binding.template.variables.compactMap(\.fieldPath.first))
-      for field in binding.method.binding.request.fields where !bound.contains(field.name) {
-        if case .field(field.name) = binding.body { continue }
-        guard SchemaTrees.isSimple(field.kind) else { continue }
-        parameters.append(
-          .object([
-            "name": .string(field.jsonName), "in": .string("query"), "schema": SchemaTrees.schema(of: field),
-          ]))
-      }
-      return parameters
-    }
+  private static func tag(_ service: Contract.Service) -> JSONTree {
+    .object([
+      "name": .string(String(service.name.split(separator: ".").last ?? "")),
+      "description": .string(service.documentation.text),
+    ])
   }
 }

@@ -8,7 +8,6 @@ public struct CrossOriginPolicy: Sendable, Hashable {
 
   public init(origins: [String] = []) { self.origins = origins }
 
-  static let methods = "GET, POST, PUT, PATCH, DELETE"
   static let exposedHeaders = "ETag, Retry-After, Content-Encoding, Connect-Protocol-Version"
 
   /// Returns the value of `Access-Control-Allow-Origin`; nil if the origin may not read the response.
@@ -32,11 +31,14 @@ public struct CrossOriginPolicy: Sendable, Hashable {
   }
 
   /// Returns the CORS headers of a response to a preflight; nil if it is refused.
-  func preflight(origin: String?, method: String?, requestedHeaders: String?) -> [(String, String)]? {
-    guard let allowed = allowedOrigin(origin), let method, Self.methods.split(separator: ", ").contains(method[...])
-    else { return nil }
+  ///
+  /// - Parameter methods: The methods of the path.
+  func preflight(
+    origin: String?, method: String, of methods: [String], requestedHeaders: String?
+  ) -> [(String, String)]? {
+    guard let allowed = allowedOrigin(origin), methods.contains(method) else { return nil }
     var headers = [
-      ("Access-Control-Allow-Origin", allowed), ("Access-Control-Allow-Methods", Self.methods),
+      ("Access-Control-Allow-Origin", allowed), ("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
       ("Access-Control-Max-Age", String(maxAgeS)), ("Vary", "Origin, Access-Control-Request-Headers"),
     ]
     if let requestedHeaders {

@@ -48,7 +48,10 @@ final class HTTPMethod: Sendable {
   }
 
   /// Whether a GET of the Connect protocol may call the method.
-  var isReadOnlyUnary: Bool { descriptor.kind == .unary && descriptor.idempotency == .noSideEffects }
+  var isReadOnlyUnary: Bool { descriptor.kind == .unary && isReadable }
+
+  /// Whether GET may call the method or open its event stream.
+  var isReadable: Bool { !descriptor.kind.streamsRequests && descriptor.idempotency == .noSideEffects }
 }
 
 /// One `google.api.http` rule of a method.

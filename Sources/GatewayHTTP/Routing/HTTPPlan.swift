@@ -21,6 +21,8 @@ struct HTTPRefusal {
   var error: RPCError
   var style: HTTPPlan.Style
   var headers: [(String, String)] = []
+  /// The methods that the path supports; nil unless the request's is not among them.
+  var allowed: [String]?
   /// Whether the connection ends without reading further.
   var endsConnection = false
 }
@@ -149,15 +151,16 @@ extension ParamsTree {
   /// Writes the tree with `body` as the value of one field.
   func write(to writer: inout JSONWriter, field name: String, _ body: UnsafeRawBufferPointer) {
     let object = writer.beginObject()
-    var isWritten = body.isEmpty
+    let isGiven = !body.isEmpty && !body.isJSONNull
+    var isWritten = !isGiven
     for member in members {
       writer.key(member.jsonName)
-      guard member.name == name || member.jsonName == name, !body.isEmpty, case .object(let inner) = member.node else {
+      guard member.name == name || member.jsonName == name, isGiven, case .object(let inner) = member.node else {
         member.node.write(to: &writer)
         continue
       }
       isWritten = true
-      inner.write(to: &writer, over: body)
+      inner.writeMerged(to: &writer, over: body)
     }
     if !isWritten {
       writer.key(name)

@@ -45,7 +45,13 @@ struct HTTPPlanner: Sendable {
   }
 
   private func route(_ request: RequestHead, _ target: inout HTTPJudgedTarget) throws(RPCError) -> HTTPDecision {
-    if request.method == "OPTIONS" { return options(request) }
+    if request.method == "OPTIONS" { return try options(request) }
+    return try routeMethod(request, &target)
+  }
+
+  private func routeMethod(
+    _ request: RequestHead, _ target: inout HTTPJudgedTarget
+  ) throws(RPCError) -> HTTPDecision {
     let path = String(request.path)
     if Self.operationsPaths.contains(path) { return request.method == "GET" ? .operations(path) : notAllowed(["GET"]) }
     if let file = files[path] {
@@ -69,12 +75,27 @@ struct HTTPPlanner: Sendable {
     }
   }
 
-  private func options(_ request: RequestHead) -> HTTPDecision {
+  /// Returns the response with the methods of the path: routing refuses OPTIONS, and lists them.
+  private func options(_ request: RequestHead) throws(RPCError) -> HTTPDecision {
+    // Neither OPTIONS nor a preflight is a call.
+    var target = HTTPJudgedTarget()
+    let methods: [String]
+    let decision = try routeMethod(request, &target)
+    switch decision {
+    case .refusal(let refusal):
+      guard let allowed = refusal.allowed else { return decision }
+      methods = allowed
+    case .dialect(let plan):
+      guard !plan.allowed.isEmpty else { return .refusal(HTTPRefusal(error: HTTPRefusal.routeUnknown, style: .rest)) }
+      methods = plan.allowed
+    default: return decision
+    }
     guard let method = request["access-control-request-method"] else {
-      return .answer(204, [("Allow", "OPTIONS, " + CrossOriginPolicy.methods)], [])
+      return .answer(204, [("Allow", (["OPTIONS"] + methods).joined(separator: ", "))], [])
     }
     let headers = crossOrigin.preflight(
-      origin: request["origin"], method: method, requestedHeaders: request["access-control-request-headers"])
+      origin: request["origin"], method: method, of: methods,
+      requestedHeaders: request["access-control-request-headers"])
     return headers.map { .answer(204, $0, []) } ?? .answer(403, [], [])
   }
 
@@ -96,7 +117,8 @@ extension HTTPRefusal {
 
   static func notAllowed(_ methods: [String], style: HTTPPlan.Style) -> HTTPDecision {
     let allowed = methods.joined(separator: ", ")
-    return .refusal(HTTPRefusal(error: methodNotAllowed(allowed), style: style, headers: [("Allow", allowed)]))
+    return .refusal(
+      HTTPRefusal(error: methodNotAllowed(allowed), style: style, headers: [("Allow", allowed)], allowed: methods))
   }
 
   static func unsupportedType(_ accepted: String, style: HTTPPlan.Style) -> HTTPRefusal {

@@ -54,6 +54,16 @@ struct ParamsTree: Sendable, Hashable {
 
   // MARK: writing
 
+  /// Writes the tree merged into a value. A value that is not an object is written unchanged, so that the service
+  /// rejects it.
+  func writeMerged(to writer: inout JSONWriter, over value: UnsafeRawBufferPointer) {
+    if RawJSON.members(value, 0..<value.count) == nil {
+      writer.append(raw: value)
+    } else {
+      write(to: &writer, over: value)
+    }
+  }
+
   /// Writes the tree as one object.
   ///
   /// - Parameter body: A validated JSON object to merge the tree into. The tree's members take precedence, because they
@@ -70,9 +80,9 @@ struct ParamsTree: Sendable, Hashable {
           continue
         }
         // Duplicate members stay in the result, so that the service rejects them.
-        if case .object(let inner) = left[index].node, RawJSON.members(value, 0..<value.count) != nil {
+        if case .object(let inner) = left[index].node, !value.isJSONNull {
           writer.key(left[index].jsonName)
-          inner.write(to: &writer, over: value)
+          inner.writeMerged(to: &writer, over: value)
           left.remove(at: index)
         }
       }
@@ -98,5 +108,13 @@ extension ParamsTree.Node {
       }
       writer.endArray(array)
     }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether a JSON value is null, which means an absent field.
+  var isJSONNull: Bool {
+    let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    return drop(while: isSpace).prefix { !isSpace($0) }.elementsEqual("null".utf8)
   }
 }

@@ -65,6 +65,8 @@ struct RouteTree<Value: Sendable>: Sendable {
       bare[bare.count - 1] = last[..<colon]
       let verb = String(last[last.index(after: colon)...])
       if let found = try find(bare, Key(method: method, verb: verb), &methods) { return found }
+      // The path has this verb for other methods, so the colon cannot belong to an id.
+      if !methods.isEmpty { return .otherMethod(Set(methods).sorted()) }
     }
     if let found = try find(segments, Key(method: method, verb: nil), &methods) { return found }
     return methods.isEmpty ? .none : .otherMethod(Set(methods).sorted())

@@ -1,12 +1,13 @@
 import CCampanile
 import CampanileCrypto
 import NIOHTTP1
+import Synchronization
 
 /// A file that the gateway serves, plain and gzipped, each with its own strong entity tag.
 ///
-/// Both are built once. A file may have hundreds of kilobytes, and compressing it on each request would take
-/// milliseconds for a request of 60 bytes.
-struct StaticFile: Sendable {
+/// Both are built once, on the first request. A file may have a megabyte, and building and compressing it takes tens of
+/// milliseconds, which neither the start of the program nor each request of 60 bytes should take.
+final class StaticFile: Sendable {
   static let methods = ["GET", "HEAD"]
 
   private struct Representation: Sendable {
@@ -27,17 +28,33 @@ struct StaticFile: Sendable {
     }
   }
 
-  private let plain: Representation
-  /// Nil if zlib runs out of memory.
-  private let compressed: Representation?
+  private let build: @Sendable () -> [UInt8]
+  private let contentType: String
+  /// Plain, and compressed unless zlib runs out of memory; nil before the first request.
+  private let built = Mutex<(plain: Representation, compressed: Representation?)?>(nil)
 
-  init(_ bytes: [UInt8], contentType: String) {
-    plain = Representation(bytes, contentType: contentType, coding: nil)
-    compressed = Self.gzip(bytes).map { Representation($0, contentType: contentType, coding: "gzip") }
+  /// - Parameter build: Returns the bytes. Called at most once, while other requests for the file wait.
+  init(contentType: String, _ build: @escaping @Sendable () -> [UInt8]) {
+    self.contentType = contentType
+    self.build = build
+  }
+
+  private var representations: (plain: Representation, compressed: Representation?) {
+    built.withLock { built in
+      if let built { return built }
+      let bytes = build()
+      let made = (
+        plain: Representation(bytes, contentType: contentType, coding: nil),
+        compressed: Self.gzip(bytes).map { Representation($0, contentType: contentType, coding: "gzip") }
+      )
+      built = made
+      return made
+    }
   }
 
   /// Returns the decision for a request: 200, or 304 if the caller's copy is current.
   func answer(to request: RequestHead) -> HTTPDecision {
+    let (plain, compressed) = representations
     let found = request.acceptsGzip ? compressed ?? plain : plain
     // A 304 has the headers of the corresponding 200 (RFC 9110 section 15.4.5).
     if let asked = request["if-none-match"], EntityTag.noneMatch(asked, names: found.etag) {

@@ -235,6 +235,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `tapAction`. Subsequent reads from it will return its default value.
   mutating func clearTapAction() {_uniqueStorage()._tapAction = nil}
 
+  /// Set by the server.
   var createTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._createTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._createTime = newValue}
@@ -244,6 +245,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `createTime`. Subsequent reads from it will return its default value.
   mutating func clearCreateTime() {_uniqueStorage()._createTime = nil}
 
+  /// Set by the server.
   var updateTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._updateTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._updateTime = newValue}
@@ -253,7 +255,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `updateTime`. Subsequent reads from it will return its default value.
   mutating func clearUpdateTime() {_uniqueStorage()._updateTime = nil}
 
-  /// Absent while the notification is unread.
+  /// Absent while the notification is unread. Set by the server.
   var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._readTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._readTime = newValue}
@@ -263,7 +265,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `readTime`. Subsequent reads from it will return its default value.
   mutating func clearReadTime() {_uniqueStorage()._readTime = nil}
 
-  /// The time at which it was handed over to the user's devices.
+  /// The time at which it was handed over to the user's devices. Set by the server.
   var sendTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._sendTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._sendTime = newValue}
