@@ -1,5 +1,6 @@
 internal import CampanileAPI
 public import CampanileBase
+internal import CampanileContract
 public import CampanileRPC
 
 /// A command's connection to a server, with the server's methods discovered by reflection.
@@ -36,14 +37,14 @@ public struct ServiceConnection: Sendable {
     }
   }
 
-  /// Returns the declarations of the server's services and messages.
+  /// Returns the server's services and messages, without the options that this version cannot read.
   ///
   /// - Throws: The errors of `methods()`.
-  public func descriptors(timeoutMs: Int64 = 10_000) async throws -> DescriptorIndex {
+  func contract(timeoutMs: Int64 = 10_000) async throws -> Contract {
     let reply = try await ReflectionServiceClient(client).getFileDescriptorSet(
       GetFileDescriptorSetRequest(), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
     do {
-      return try DescriptorIndex(serialized: reply.fileDescriptorSet)
+      return try Contract(descriptorSet: reply.fileDescriptorSet, reading: .lenient)
     } catch {
       throw RPCError(.internalError, "cannot read the descriptors: \(error)", reason: "REPLY_INVALID")
     }
