@@ -127,7 +127,7 @@ let libraries: [Target] = [
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
     "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1",
     "NIOPosix",
-    "Subprocess", "SwiftProtobuf", "SyncContents", "SystemPackage", "UnixSignals",
+    "Subprocess", "SyncContents", "SystemPackage", "UnixSignals",
     exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
   library(
     "CampanileLoad", uses: "CampanileBase", "CampanileJSON", "CampanileRPC", "Histogram", "NIOCore", "NIOHTTP1",
@@ -193,8 +193,8 @@ let testTargets = [
     "CampanileRPC", "CampanileService", "CampanileStore", "ServiceTesting", "TestSupport"),
   tests("CampanileBaseTests", uses: "CampanileBase"),
   tests(
-    "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI", "CampanileLoad",
-    "CampanileRPC", "SwiftProtobuf", "TestSupport"),
+    "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI",
+    "CampanileContract", "CampanileLoad", "CampanileRPC", "SwiftProtobuf", "TestSupport"),
   tests("CampanileCodecTests", uses: "CampanileBase", "CampanileCodec", "TestMessages"),
   tests("CampanileContractTests", uses: "CampanileAPI", "CampanileCodec", "CampanileContract"),
   tests(

@@ -9,6 +9,8 @@ package struct AccessAnnotation: Sendable {
   /// The extension number in MethodOptions.
   private static let extensionNumber: UInt64 = 50_740
 
+  init() {}
+
   /// Reads the options of a method; the properties keep their defaults if it is not set.
   package init(_ options: Google_Protobuf_MethodOptions) throws {
     for (number, value) in try WireFields.read(options.unknownFields.data)

@@ -8,15 +8,13 @@ extension Contract {
     package let documentation: Documentation
     package let methods: [Method]
 
-    init(
-      _ service: Google_Protobuf_ServiceDescriptorProto, package: String, _ comments: FileComments, path: [Int32]
-    ) throws {
-      let name = package.isEmpty ? service.name : package + "." + service.name
+    init(_ service: Google_Protobuf_ServiceDescriptorProto, _ scope: Scope, path: [Int32]) throws {
+      let name = scope.prefix + service.name
       self.name = name
-      self.package = package
-      documentation = comments[path]
+      package = scope.package
+      documentation = scope.comments[path]
       methods = try service.method.enumerated().map {
-        try Method($1, service: name, comments[path + [2, Int32($0)]])
+        try Method($1, service: name, scope, path: path + [2, Int32($0)])
       }
     }
   }
@@ -38,23 +36,32 @@ extension Contract {
     /// The main HTTP rule, then the additional ones.
     package let httpRules: [HTTPAnnotation]
 
+    /// The name of the idempotency level; nil if the method may have an effect each time.
+    package var idempotencyName: String? {
+      switch idempotency {
+      case .idempotencyUnknown: nil
+      case .noSideEffects: "NO_SIDE_EFFECTS"
+      case .idempotent: "IDEMPOTENT"
+      }
+    }
+
     /// The wire name: `campanile.rpc.v1.EchoService/Echo`.
     package var path: String { service + "/" + name }
 
     init(
-      _ method: Google_Protobuf_MethodDescriptorProto, service: String, _ documentation: Documentation
+      _ method: Google_Protobuf_MethodDescriptorProto, service: String, _ scope: Scope, path: [Int32]
     ) throws {
       self.service = service
       name = method.name
-      self.documentation = documentation
+      documentation = scope.comments[path]
       requestType = String(method.inputType.drop { $0 == "." })
       responseType = String(method.outputType.drop { $0 == "." })
       streamsRequests = method.clientStreaming
       streamsResponses = method.serverStreaming
       idempotency = method.options.idempotencyLevel
       isDeprecated = method.options.deprecated
-      access = try AccessAnnotation(method.options)
-      httpRules = try HTTPAnnotation.all(of: method.options)
+      access = try scope.reading.read({ try AccessAnnotation(method.options) }, otherwise: AccessAnnotation())
+      httpRules = try scope.reading.read({ try HTTPAnnotation.all(of: method.options) }, otherwise: [])
     }
   }
 }

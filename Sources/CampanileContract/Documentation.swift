@@ -4,8 +4,15 @@ import SwiftProtobuf
 package struct Documentation: Sendable, Hashable {
   /// The paragraphs, each on one line. The items of a list are paragraphs that begin with `- `.
   package let paragraphs: [String]
+  /// The lines as written, without the space after `//` and without empty lines at the end.
+  package let lines: [String]
 
   package init(_ comment: String) {
+    var lines = comment.split(separator: "\n", omittingEmptySubsequences: false).map {
+      String($0.hasPrefix(" ") ? $0.dropFirst() : $0)
+    }
+    while lines.last?.isEmpty == true { lines.removeLast() }
+    self.lines = lines
     var paragraphs: [String] = []
     var isOpen = false
     for line in comment.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -31,7 +38,8 @@ package struct Documentation: Sendable, Hashable {
   package var summary: String {
     guard let first = paragraphs.first else { return "" }
     let end = first.firstRange(of: ". ") ?? first.firstRange(of: ": ")
-    return end.map { first[..<$0.lowerBound] + "." } ?? first
+    guard let end else { return first.hasSuffix(":") ? first.dropLast() + "." : first }
+    return first[..<end.lowerBound] + "."
   }
 
   /// The stable reasons of errors that the text names, such as `ETAG_MISMATCH`: words of capital letters with an

@@ -6,7 +6,7 @@ import SwiftProtobufPluginLibrary
 /// A protoc plugin that generates ProtoJSON messages, service protocols, clients and method tables from proto3 files.
 ///
 /// Parameters: see `Options`. Every generated Swift file is named after its proto, with `_` in place of `/`. TypeScript
-/// modules are named after their packages.
+/// modules are named after their packages, Markdown pages after their services and packages.
 @main
 struct CampanilePlugin: CodeGenerator {
   init() {}
@@ -18,8 +18,9 @@ struct CampanilePlugin: CodeGenerator {
       """
       protoc-gen-campanile: a protoc plugin. Pass it to protoc with --plugin and run it with --campanile_out=DIR.
       Parameters, as --campanile_opt=KEY=VALUE, each repeatable:
-        Language=swift|ts                    language of the output (default: swift); for ts only Runtime applies
-        Runtime=SPECIFIER                    module of the TypeScript runtime (default: ../campanile.js)
+        Language=swift|ts|markdown           language of the output (default: swift); markdown writes reference pages
+        Runtime=SPECIFIER                    module of the TypeScript runtime (default: ../campanile.js); only for ts
+      The other parameters are only for swift:
         Visibility=public|package|internal   access level of generated declarations (default: internal)
         Prefix=PACKAGE:PREFIX                prefix of this proto package's Swift names
         Part=messages|clients|servers        declarations to generate (default: all); clients include the method tables
@@ -35,12 +36,19 @@ struct CampanilePlugin: CodeGenerator {
   ) throws {
     let options = try Options(parameter.parsedPairs)
     for file in files where file.edition != .proto3 { throw ContractError("\(file.name) is not proto3") }
-    if options.language == .typeScript {
-      for output in try TypeScriptGenerator(runtime: options.runtime).generate(files) {
-        try generatorOutputs.add(fileName: output.name, contents: output.contents)
-      }
-      return
+    switch options.language {
+    case .swift: try swift(files, options, generatorOutputs)
+    case .typeScript:
+      try add(TypeScriptGenerator(runtime: options.runtime).generate(files), to: generatorOutputs)
+    case .markdown: try add(MarkdownGenerator().generate(files), to: generatorOutputs)
     }
+  }
+
+  private func add(_ files: [(name: String, contents: String)], to outputs: any GeneratorOutputs) throws {
+    for file in files { try outputs.add(fileName: file.name, contents: file.contents) }
+  }
+
+  private func swift(_ files: [FileDescriptor], _ options: Options, _ generatorOutputs: any GeneratorOutputs) throws {
     let names = Names(options)
     for file in files {
       guard let swift = try FileGenerator(file: file, options: options, names: names).generate() else { continue }

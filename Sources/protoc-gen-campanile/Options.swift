@@ -2,7 +2,7 @@ import CampanileContract
 
 /// The plugin's parameters.
 struct Options {
-  enum Language: String { case swift, typeScript = "ts" }
+  enum Language: String { case swift, typeScript = "ts", markdown }
 
   var language = Language.swift
   /// The module specifier of the TypeScript runtime, relative to the generated modules.
@@ -43,7 +43,7 @@ struct Options {
       case "MessagesModule": messagesModule = value
       case "Language":
         guard let known = Language(rawValue: value) else {
-          throw ContractError("Language must be swift or ts, not \(value)")
+          throw ContractError("Language must be swift, ts or markdown, not \(value)")
         }
         language = known
       case "Runtime": runtime = value

@@ -1,3 +1,5 @@
+import CampanileAPI
+import CampanileContract
 import SwiftProtobuf
 import Testing
 
@@ -74,7 +76,9 @@ import Testing
     return file
   }()
 
-  let index = DescriptorIndex(files: [Self.file])
+  let text: ProtoText
+
+  init() throws { text = ProtoText(contract: try Contract(files: [Self.file])) }
 
   static let note = """
     // A note.
@@ -96,7 +100,7 @@ import Testing
 
     """
 
-  @Test func printsMessages() throws { #expect(try index.text(of: "Note") == Self.note) }
+  @Test func printsMessages() throws { #expect(try text.text(of: "Note") == Self.note) }
 
   @Test func printsServicesAndMethods() throws {
     let rpc = """
@@ -105,7 +109,7 @@ import Testing
       }
       """
     #expect(
-      try index.text(of: "NotesService") == """
+      try text.text(of: "NotesService") == """
         service shop.v1.NotesService {
           // Watch.
           rpc WatchNotes(Note) returns (stream Note) {
@@ -115,32 +119,103 @@ import Testing
 
         """)
     #expect(
-      try index.text(of: "watchnotes")
-        == "// shop.v1.NotesService/WatchNotes\n// Watch.\n\(rpc)\n\n\(Self.note)\n\(Self.note)")
-    #expect(try index.text(of: "State").hasPrefix("enum shop.v1.Note.State {"))
+      try text.text(of: "watchnotes")
+        == "// shop.v1.NotesService/WatchNotes\n// Watch.\n\(rpc)\n\n\(Self.note)\n\(Self.note)"
+        + "\n// Example request:\n{}\n\n// Command:\ncampanile watch WatchNotes\n")
+    #expect(try text.text(of: "State").hasPrefix("enum shop.v1.Note.State {"))
   }
 
-  @Test func listsMethods() {
+  @Test func methodsHaveTheirAccessReasonsAndCommand() throws {
+    let suite = ProtoText(contract: try Contract(descriptorSet: DescriptorSet.serializedBytes))
+    let method = try suite.text(of: "UpdateBucket")
+    #expect(method.contains("  // Scope: notifications:write\n  // REST: PATCH /v1/buckets/{bucket.id}\n"))
+    #expect(method.contains("// Reasons of errors, in addition to those of the gateway:\n// COLOR_INVALID, "))
     #expect(
-      index.methods == [
-        KnownMethod(
-          service: "shop.v1.NotesService", name: "WatchNotes", serverStreaming: true, allowsRepeat: true)
-      ])
+      method.hasSuffix(
+        "\n\n// Command:\ncampanile call UpdateBucket '{\"bucket\":{\"id\":\"BUCKET_ID\",\"name\":\"name\"}}'\n"))
+    #expect(try suite.text(of: "Bucket").contains("  string name = 2;  // 1 to 128 characters\n"))
+    #expect(try suite.text(of: "BatchCreateNotificationsRequest").contains("requests = 1;  // 1 to 1000 entries\n"))
+  }
+
+  /// A field with the serialized option, which this version does not know.
+  private func file(option: [UInt8]) throws -> Google_Protobuf_FileDescriptorProto {
+    var file = Self.file
+    file.messageType[0].field[1].options = try Google_Protobuf_FieldOptions(serializedBytes: option)
+    return file
+  }
+
+  @Test(
+    arguments: [
+      // (buf.validate.field).cel = {}
+      [0xBA, 0x48, 0x03, 0xBA, 0x01, 0x00],
+      // (buf.validate.field).string.email = true
+      [0xBA, 0x48, 0x04, 0x72, 0x02, 0x60, 0x01],
+      // A length beyond the end.
+      [0xBA, 0x48, 0x04, 0x72, 0x7F, 0x60, 0x01],
+    ] as [[UInt8]])
+  func unreadableConstraintsAreReported(option: [UInt8]) throws {
+    let file = try file(option: option)
+    #expect(throws: ContractError.self) { try Contract(files: [file]) }
+    let text = ProtoText(contract: try Contract(files: [file], reading: .lenient))
+    let expected = "optional string body = 2;  // constraints that this version cannot read\n"
+    #expect(try text.text(of: "Note").contains(expected))
+    #expect(try text.text(of: "WatchNotes").hasSuffix("campanile watch WatchNotes\n"))
+  }
+
+  @Test func foreignNamesForgeNoLinesOrCommands() throws {
+    var file = Self.file
+    file.service[0].method[0].name = "a\n\u{1b}[2J'; rm x"
+    let text = ProtoText(contract: try Contract(files: [file], reading: .lenient))
+    let described = try text.text(of: text.contract.methods[0].path)
+    #expect(!described.contains("\u{1b}") && !described.contains("a\n"))
+    #expect(described.hasSuffix(#"campanile watch 'a\u000a\u001b[2J'\''; rm x'"# + "\n"))
+  }
+
+  /// Each field requires a message of its own type, and one a text of any length.
+  @Test func examplesOfForeignServersAreBounded() throws {
+    var note = Google_Protobuf_DescriptorProto()
+    note.name = "Note"
+    note.field = try (1...50).map { number in
+      var field = Google_Protobuf_FieldDescriptorProto()
+      field.name = "f\(number)"
+      field.number = Int32(number)
+      // (buf.validate.field).required = true
+      var option: [UInt8] = [0xBA, 0x48, 0x03, 0xC8, 0x01, 0x01]
+      field.type = .message
+      field.typeName = ".shop.v1.Note"
+      if number == 1 {
+        field.type = .string
+        // (buf.validate.field).string.min_len = 2^63 - 1
+        option = [0xBA, 0x48, 0x0C, 0x72, 0x0A, 0x10] + Array(repeating: 0xFF, count: 8) + [0x7F]
+      } else if number == 2 {
+        field.type = .double
+        field.typeName = ""
+        // (buf.validate.field).double.gte = infinity
+        option = [0xBA, 0x48, 0x0B, 0x12, 0x09, 0x29, 0, 0, 0, 0, 0, 0, 0xF0, 0x7F]
+      }
+      field.options = try Google_Protobuf_FieldOptions(serializedBytes: option)
+      return field
+    }
+    var file = Self.file
+    file.messageType[0] = note
+    let text = ProtoText(contract: try Contract(files: [file], reading: .lenient))
+    #expect(try text.text(of: "WatchNotes").utf8.count < 1 << 20)
   }
 
   @Test func suggestsNamesForTypos() {
-    let error = #expect(throws: NameError.self) { try index.text(of: "NotesServise") }
+    let error = #expect(throws: NameError.self) { try text.text(of: "NotesServise") }
     #expect(error?.candidates == ["shop.v1.NotesService"])
   }
 
   @Test func decodesOnlySerializedSets() throws {
     var set = Google_Protobuf_FileDescriptorSet()
     set.file = [Self.file]
-    #expect(try DescriptorIndex(serialized: try set.serializedBytes()).names == index.names)
-    #expect(throws: (any Error).self) { try DescriptorIndex(serialized: [0xff, 0xff, 0xff]) }
+    let read = try Contract(descriptorSet: try set.serializedBytes(), reading: .lenient)
+    #expect(ProtoText(contract: read).names == text.names)
+    #expect(throws: (any Error).self) { try Contract(descriptorSet: [0xff, 0xff, 0xff], reading: .lenient) }
   }
 
-  @Test func limitsNestingDepth() {
+  @Test func limitsNestingDepth() throws {
     var message = Google_Protobuf_DescriptorProto()
     message.name = "M"
     for _ in 0..<200 {
@@ -151,6 +226,8 @@ import Testing
     }
     var file = Google_Protobuf_FileDescriptorProto()
     file.messageType = [message]
-    #expect(DescriptorIndex(files: [file]).messages.count == DescriptorIndex.depthMax)
+    let contract = try Contract(files: [file])
+    #expect(contract.messages.count == Contract.depthMax)
+    #expect(try ProtoText(contract: contract).text(of: "M").count < 1 << 16)
   }
 }

@@ -1,3 +1,4 @@
+import CampanileContract
 import SwiftProtobuf
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 @Suite struct RequestCheckerTests {
   /// The message of `DescriptorTests` with a field of its own type, a list of enum values and a map of messages.
-  private static let index = {
+  private static let file = {
     func field(
       _ name: String, _ jsonName: String, _ type: Google_Protobuf_FieldDescriptorProto.TypeEnum, _ typeName: String,
       _ label: Google_Protobuf_FieldDescriptorProto.Label
@@ -24,18 +25,25 @@ import Testing
       .with {
         $0.name = "ByNameEntry"
         $0.options.mapEntry = true
-        $0.field = [field("value", "value", .message, ".shop.v1.Note", .optional)]
+        $0.field = [
+          .with { ($0.name, $0.number, $0.type) = ("key", 1, .string) },
+          field("value", "value", .message, ".shop.v1.Note", .optional),
+        ]
       })
     file.messageType[0].field += [
       field("child", "child", .message, ".shop.v1.Note", .optional),
       field("states", "states", .enum, ".shop.v1.Note.State", .repeated),
       field("by_name", "byName", .message, ".shop.v1.Note.ByNameEntry", .repeated),
     ]
-    return DescriptorIndex(files: [file])
+    return file
   }()
 
-  private let checker = RequestChecker(
-    index, method: KnownMethod(service: "shop.v1.NotesService", name: "WatchNotes"))
+  private let checker: RequestChecker
+
+  init() throws {
+    checker = RequestChecker(
+      try Contract(files: [Self.file]), method: KnownMethod(service: "shop.v1.NotesService", name: "WatchNotes"))
+  }
 
   private func fault(_ json: String) -> String? {
     do throws(UsageError) {

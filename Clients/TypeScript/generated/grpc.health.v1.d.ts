@@ -23,11 +23,11 @@ export interface HealthListResponse {
   statuses?: Record<string, HealthCheckResponse> | undefined;
 }
 
-/** Health tells whether a server, or one service on it, is able to take calls. */
+/** Health reports whether a server, or one service on it, accepts calls. */
 export declare const Health: {
-  /** Check answers the current state of one service; the empty name is the whole server. */
+  /** Check returns the current state of one service; the empty name is the whole server. */
   readonly check: UnaryMethod<HealthCheckRequest, HealthCheckResponse>;
-  /** List answers the state of every service that the server knows. */
+  /** List returns the state of every service that the server knows. */
   readonly list: UnaryMethod<HealthListRequest, HealthListResponse>;
   /** Watch sends the state at once and then at every change. */
   readonly watch: ServerStreamingMethod<HealthCheckRequest, HealthCheckResponse>;

@@ -4,11 +4,11 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// Health tells whether a server, or one service on it, is able to take calls.
+/// Health reports whether a server, or one service on it, accepts calls.
 public protocol HealthProtocol: RPCService {
-  /// Check answers the current state of one service; the empty name is the whole server.
+  /// Check returns the current state of one service; the empty name is the whole server.
   func check(_ request: HealthCheckRequest, context: CallContext) async throws -> HealthCheckResponse
-  /// List answers the state of every service that the server knows.
+  /// List returns the state of every service that the server knows.
   func list(_ request: HealthListRequest, context: CallContext) async throws -> HealthListResponse
   /// Watch sends the state at once and then at every change.
   func watch(_ request: HealthCheckRequest, context: CallContext, responses: ResponseSink<HealthCheckResponse>) async throws

@@ -1,5 +1,6 @@
 internal import CampanileAPI
 public import CampanileBase
+internal import CampanileContract
 public import CampanileRPC
 
 /// A command's connection to a server, with the server's methods discovered by reflection.
@@ -36,15 +37,15 @@ public struct ServiceConnection: Sendable {
     }
   }
 
-  /// Returns the declarations of the server's services and messages.
+  /// Returns the server's services and messages, without the options that this version cannot read.
   ///
   /// - Parameter service: The full name of the only service to include; empty for all.
   /// - Throws: The errors of `methods()`.
-  public func descriptors(of service: String = "", timeoutMs: Int64 = 10_000) async throws -> DescriptorIndex {
+  func contract(of service: String = "", timeoutMs: Int64 = 10_000) async throws -> Contract {
     let reply = try await ReflectionServiceClient(client).getFileDescriptorSet(
       GetFileDescriptorSetRequest(service: service), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
     do {
-      return try DescriptorIndex(serialized: reply.fileDescriptorSet)
+      return try Contract(descriptorSet: reply.fileDescriptorSet, reading: .lenient)
     } catch {
       throw RPCError(.internalError, "cannot read the descriptors: \(error)", reason: "REPLY_INVALID")
     }
@@ -53,7 +54,7 @@ public struct ServiceConnection: Sendable {
   /// Returns the check for requests of a method; nil without access to reflection.
   func requestChecker(for method: KnownMethod) async throws -> RequestChecker? {
     do {
-      return RequestChecker(try await descriptors(of: method.service), method: method)
+      return RequestChecker(try await contract(of: method.service), method: method)
     } catch let error as RPCError
       where error.code == .unimplemented || error.code == .permissionDenied || error.code == .notFound
     {

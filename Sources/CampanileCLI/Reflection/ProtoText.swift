@@ -1,181 +1,148 @@
-internal import SwiftProtobuf
+internal import CampanileContract
 
-extension DescriptorIndex {
-  /// Returns the declaration of `name` in the proto language, with its comments if the descriptors contain them.
+/// Prints the declarations of a contract in the proto language, with constraints and access as comments.
+///
+/// The contract may be a foreign server's, so each line is printed without terminal controls.
+struct ProtoText {
+  let contract: Contract
+
+  /// The full names of all declarations that can be printed.
+  var names: [String] { callableNames + typeNames }
+
+  private var callableNames: [String] { contract.services.map(\.name) + contract.methods.map(\.path) }
+  private var typeNames: [String] { contract.messages.keys.sorted() + contract.enums.keys.sorted() }
+
+  /// Returns the declaration of `name`, with its comments if the descriptors contain them.
   ///
-  /// A method includes its request and response messages.
+  /// A method includes its messages, the reasons of its errors, and commands with an example request.
   ///
   /// - Parameter name: A full name, or an abbreviation as in `NameResolver`.
   /// - Throws: `NameError` if the name is unknown or ambiguous.
-  public func text(of name: String) throws(NameError) -> String {
+  func text(of name: String) throws(NameError) -> String {
     let full = try resolve(name)
-    if let service = services.first(where: { $0.name == full }) { return Self.text(service) }
-    if let message = messages.first(where: { $0.name == full }) { return text(message) }
-    if let item = enums.first(where: { $0.name == full }) { return Self.text(item, name: item.name, indent: "") }
-    return methodText(full)
+    var lines: [String] = []
+    if let service = contract.services.first(where: { $0.name == full }) {
+      lines = self.lines(service)
+    } else if let method = contract.method(full) {
+      lines = self.lines(method)
+    } else if let message = contract.messages[full] {
+      lines = self.lines(message, title: message.name, indent: "", depth: 0)
+    } else if let item = contract.enums[full] {
+      lines = self.lines(item, title: item.name, indent: "")
+    }
+    return lines.map { Terminal.printable($0) + "\n" }.joined()
   }
 
   /// Resolves an abbreviation. Services and methods take precedence over messages and enums of the same short name.
   private func resolve(_ name: String) throws(NameError) -> String {
-    let callable = services.map(\.name) + methods.map(\.path)
     do throws(NameError) {
-      return try NameResolver.resolve(name, among: callable, noun: "service, method or message")
+      return try NameResolver.resolve(name, among: callableNames, noun: "service, method or message")
     } catch {
-      let types = messages.map(\.name) + enums.map(\.name)
-      if let found = try? NameResolver.resolve(name, among: types, noun: "message") { return found }
+      if let found = try? NameResolver.resolve(name, among: typeNames, noun: "message") { return found }
       return try NameResolver.resolve(name, among: names, noun: "service, method or message")
     }
   }
 
-  private func methodText(_ path: String) -> String {
-    for service in services {
-      for (number, method) in service.descriptor.method.enumerated() where "\(service.name)/\(method.name)" == path {
-        var lines = ["// \(path)"]
-        lines += service.comments.lines(at: service.path + [2, Int32(number)], indent: "")
-        lines += Self.rpcLines(method, package: Self.package(of: service.name), indent: "")
-        var text = lines.joined(separator: "\n") + "\n"
-        for type in [method.inputType, method.outputType] {
-          let full = type.hasPrefix(".") ? String(type.dropFirst()) : type
-          if let message = messages.first(where: { $0.name == full }) { text += "\n" + self.text(message) }
-        }
-        return text
-      }
+  private func lines(_ service: Contract.Service) -> [String] {
+    var lines = Self.comment(service.documentation, indent: "") + ["service \(service.name) {"]
+    for method in service.methods {
+      lines += Self.comment(method.documentation, indent: "  ") + rpc(method, indent: "  ")
     }
-    return ""
+    return lines + ["}"]
   }
 
-  private static func text(_ service: Entry<Google_Protobuf_ServiceDescriptorProto>) -> String {
-    var lines = service.comments.lines(at: service.path, indent: "")
-    lines.append("service \(service.name) {")
-    for (number, method) in service.descriptor.method.enumerated() {
-      lines += service.comments.lines(at: service.path + [2, Int32(number)], indent: "  ")
-      lines += rpcLines(method, package: package(of: service.name), indent: "  ")
+  private func lines(_ method: Contract.Method) -> [String] {
+    var lines = ["// \(method.path)"] + Self.comment(method.documentation, indent: "") + rpc(method, indent: "")
+    for type in [method.requestType, method.responseType] {
+      guard let message = contract.messages[type] else { continue }
+      lines += [""] + self.lines(message, title: message.name, indent: "", depth: 0)
     }
-    lines.append("}")
-    return lines.joined(separator: "\n") + "\n"
+    let reasons = contract.reasons(of: method)
+    if !reasons.isEmpty {
+      lines += ["", "// Reasons of errors, in addition to those of the gateway:"] + Self.list(reasons)
+    }
+    lines += ["", "// Example request:", contract.exampleRequest(of: method).text]
+    return lines + ["", "// Command:", contract.commandLine(of: method)]
   }
 
-  private static func rpcLines(
-    _ method: Google_Protobuf_MethodDescriptorProto, package: String, indent: String
-  ) -> [String] {
-    let input = (method.clientStreaming ? "stream " : "") + short(method.inputType, package)
-    let output = (method.serverStreaming ? "stream " : "") + short(method.outputType, package)
+  private func rpc(_ method: Contract.Method, indent: String) -> [String] {
+    let package = contract.services.first { $0.name == method.service }?.package ?? ""
+    let input = (method.streamsRequests ? "stream " : "") + Self.short(method.requestType, package)
+    let output = (method.streamsResponses ? "stream " : "") + Self.short(method.responseType, package)
     let head = "\(indent)rpc \(method.name)(\(input)) returns (\(output))"
-    let level: String
-    switch method.options.idempotencyLevel {
-    case .idempotencyUnknown: return [head + ";"]
-    case .noSideEffects: level = "NO_SIDE_EFFECTS"
-    case .idempotent: level = "IDEMPOTENT"
-    }
-    return [head + " {", "\(indent)  option idempotency_level = \(level);", "\(indent)}"]
+    var options: [String] = []
+    if let level = method.idempotencyName { options.append("option idempotency_level = \(level);") }
+    if method.isDeprecated { options.append("option deprecated = true;") }
+    if !method.access.scope.isEmpty { options.append("// Scope: \(method.access.scope)") }
+    options += method.httpRules.map { "// REST: \($0.verb) \($0.template)" }
+    return options.isEmpty ? [head + ";"] : [head + " {"] + options.map { indent + "  " + $0 } + [indent + "}"]
   }
 
-  private func text(_ message: Entry<Google_Protobuf_DescriptorProto>) -> String {
-    Self.lines(
-      message.descriptor, title: message.name, package: Self.package(of: message.name), comments: message.comments,
-      path: message.path, indent: "", depth: 0
-    ).joined(separator: "\n") + "\n"
-  }
-
-  private static func lines(
-    _ message: Google_Protobuf_DescriptorProto, title: String, package: String, comments: Comments, path: [Int32],
-    indent: String, depth: Int
-  ) -> [String] {
-    guard depth < depthMax else { return [] }
+  private func lines(_ message: Contract.Message, title: String, indent: String, depth: Int) -> [String] {
+    guard depth < Contract.depthMax else { return [] }
     let inner = indent + "  "
-    var lines = comments.lines(at: path, indent: indent) + ["\(indent)message \(title) {"]
-    for (number, item) in message.enumType.enumerated() {
-      let entry = Entry(name: item.name, descriptor: item, comments: comments, path: path + [4, Int32(number)])
-      lines.append(text(entry, name: item.name, indent: inner).trimmingNewLine)
+    var lines = Self.comment(message.documentation, indent: indent) + ["\(indent)message \(title) {"]
+    if message.isDeprecated { lines.append(inner + "option deprecated = true;") }
+    for item in message.nestedEnums.compactMap({ contract.enums[$0] }) {
+      lines += self.lines(item, title: String(item.name.dropFirst(message.name.count + 1)), indent: inner)
     }
-    for (number, nested) in message.nestedType.enumerated() where !nested.options.mapEntry {
-      lines += Self.lines(
-        nested, title: nested.name, package: package, comments: comments, path: path + [3, Int32(number)],
-        indent: inner, depth: depth + 1)
+    for nested in message.nestedMessages.compactMap({ contract.messages[$0] }) {
+      let title = String(nested.name.dropFirst(message.name.count + 1))
+      lines += self.lines(nested, title: title, indent: inner, depth: depth + 1)
     }
-    var openOneof: Int32?
-    for (number, field) in message.field.enumerated() {
-      let oneof = field.hasOneofIndex && !field.proto3Optional ? field.oneofIndex : nil
-      if oneof != openOneof, openOneof != nil { lines.append(inner + "}") }
-      if let oneof, oneof != openOneof, message.oneofDecl.indices.contains(Int(oneof)) {
-        lines += comments.lines(at: path + [8, oneof], indent: inner)
-        lines.append("\(inner)oneof \(message.oneofDecl[Int(oneof)].name) {")
+    var open: String?
+    for field in message.fields {
+      if field.oneof != open, open != nil { lines.append(inner + "}") }
+      if let oneof = field.oneof, oneof != open {
+        if let comment = message.oneofs[oneof] { lines += Self.comment(comment, indent: inner) }
+        lines.append("\(inner)oneof \(oneof) {")
       }
-      openOneof = oneof
-      let fieldIndent = oneof == nil ? inner : inner + "  "
-      lines += comments.lines(at: path + [2, Int32(number)], indent: fieldIndent)
-      lines.append(fieldIndent + fieldText(field, in: message, package: package))
+      open = field.oneof
+      let fieldIndent = field.oneof == nil ? inner : inner + "  "
+      lines += Self.comment(field.documentation, indent: fieldIndent)
+      lines.append(fieldIndent + Self.declaration(field, package: message.package))
     }
-    if openOneof != nil { lines.append(inner + "}") }
-    lines.append(indent + "}")
-    return lines
+    if open != nil { lines.append(inner + "}") }
+    return lines + [indent + "}"]
   }
 
-  private static func text(
-    _ item: Entry<Google_Protobuf_EnumDescriptorProto>, name: String, indent: String
-  ) -> String {
-    var lines = item.comments.lines(at: item.path, indent: indent) + ["\(indent)enum \(name) {"]
-    for (number, value) in item.descriptor.value.enumerated() {
-      lines += item.comments.lines(at: item.path + [2, Int32(number)], indent: indent + "  ")
-      lines.append("\(indent)  \(value.name) = \(value.number);")
+  private func lines(_ item: Contract.Enumeration, title: String, indent: String) -> [String] {
+    var lines = Self.comment(item.documentation, indent: indent) + ["\(indent)enum \(title) {"]
+    for value in item.values {
+      lines += Self.comment(value.documentation, indent: indent + "  ")
+      lines.append("\(indent)  \(value.name) = \(value.number)\(value.isDeprecated ? " [deprecated = true]" : "");")
     }
-    lines.append(indent + "}")
-    return lines.joined(separator: "\n") + "\n"
+    return lines + [indent + "}"]
   }
 
-  private static func fieldText(
-    _ field: Google_Protobuf_FieldDescriptorProto, in message: Google_Protobuf_DescriptorProto, package: String
-  ) -> String {
-    var type = typeName(field, package)
-    var label = ""
-    if field.label == .repeated {
-      let entryName = field.typeName.split(separator: ".").last.map(String.init)
-      if let entry = message.nestedType.first(where: { $0.options.mapEntry && $0.name == entryName }),
-        let key = entry.field.first(where: { $0.number == 1 }), let value = entry.field.first(where: { $0.number == 2 })
-      {
-        type = "map<\(typeName(key, package)), \(typeName(value, package))>"
+  private static func declaration(_ field: Contract.Field, package: String) -> String {
+    let types = field.protoTypes.map { short($0, package) }
+    let label = field.isRepeated ? "repeated " : field.isOptional ? "optional " : ""
+    let type = types.count == 2 ? "map<\(types[0]), \(types[1])>" : label + types[0]
+    let options = field.isDeprecated ? " [deprecated = true]" : ""
+    let constraints = field.rules.phrases.joined(separator: ", ")
+    return "\(type) \(field.name) = \(field.number)\(options);" + (constraints.isEmpty ? "" : "  // " + constraints)
+  }
+
+  private static func comment(_ documentation: Documentation, indent: String) -> [String] {
+    documentation.lines.map { indent + ($0.isEmpty ? "//" : "// " + $0) }
+  }
+
+  /// Returns words as comment lines of at most 100 columns.
+  private static func list(_ words: [String]) -> [String] {
+    var lines: [String] = []
+    for word in words {
+      if let last = lines.last, last.count + word.count < 98 {
+        lines[lines.count - 1] = last + ", " + word
       } else {
-        label = "repeated "
+        lines.append("// " + word)
       }
-    } else if field.proto3Optional {
-      label = "optional "
     }
-    return "\(label)\(type) \(field.name) = \(field.number);"
-  }
-
-  private static func typeName(_ field: Google_Protobuf_FieldDescriptorProto, _ package: String) -> String {
-    switch field.type {
-    case .message, .enum, .group: short(field.typeName, package)
-    case .double: "double"
-    case .float: "float"
-    case .int64: "int64"
-    case .uint64: "uint64"
-    case .int32: "int32"
-    case .fixed64: "fixed64"
-    case .fixed32: "fixed32"
-    case .bool: "bool"
-    case .string: "string"
-    case .bytes: "bytes"
-    case .uint32: "uint32"
-    case .sfixed32: "sfixed32"
-    case .sfixed64: "sfixed64"
-    case .sint32: "sint32"
-    case .sint64: "sint64"
-    }
+    return lines
   }
 
   /// Returns a type's name relative to `package`.
   private static func short(_ type: String, _ package: String) -> String {
-    let full = type.hasPrefix(".") ? String(type.dropFirst()) : type
-    return !package.isEmpty && full.hasPrefix(package + ".") ? String(full.dropFirst(package.count + 1)) : full
+    !package.isEmpty && type.hasPrefix(package + ".") ? String(type.dropFirst(package.count + 1)) : type
   }
-
-  /// Returns the package: the parts before the first capitalised one, according to proto's naming convention.
-  private static func package(of name: String) -> String {
-    name.split(separator: ".").prefix { $0.first?.isUppercase == false }.joined(separator: ".")
-  }
-}
-
-extension String {
-  fileprivate var trimmingNewLine: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

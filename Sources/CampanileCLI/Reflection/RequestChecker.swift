@@ -1,20 +1,20 @@
-internal import Foundation
-internal import SwiftProtobuf
+import CampanileContract
+import Foundation
 
 /// Finds fields and enum names that the declaration of a request lacks.
 ///
 /// Servers ignore them, because a client may be newer. A person who types a request has more likely misspelled a name.
 struct RequestChecker: Sendable {
-  private let messages: [String: Google_Protobuf_DescriptorProto]
-  private let enums: [String: [String]]
+  private let contract: Contract
   private let type: String
 
-  /// - Parameter method: A method of `index`; the requests of other methods are not checked.
-  init(_ index: DescriptorIndex, method: KnownMethod) {
-    messages = Dictionary(index.messages.map { ($0.name, $0.descriptor) }) { first, _ in first }
-    enums = Dictionary(index.enums.map { ($0.name, $0.descriptor.value.map(\.name)) }) { first, _ in first }
-    let service = index.services.first { $0.name == method.service }
-    type = service?.descriptor.method.first { $0.name == method.name }?.inputType ?? ""
+  /// Maximum depth of nested messages; deeper ones are left to the server.
+  private static let depthMax = 32
+
+  /// - Parameter method: A method of `contract`; the requests of other methods are not checked.
+  init(_ contract: Contract, method: KnownMethod) {
+    self.contract = contract
+    type = contract.method("\(method.service)/\(method.name)")?.requestType ?? ""
   }
 
   /// Checks a request. Text that is not JSON is left to the server, which reports the position of the fault.
@@ -27,50 +27,38 @@ struct RequestChecker: Sendable {
 
   private func check(_ value: Any, message type: String, path: String, depth: Int) throws(UsageError) {
     // The well-known types have JSON forms of their own, and an Any names its type itself.
-    guard depth < DescriptorIndex.depthMax, !type.hasPrefix(".google.protobuf."),
-      let message = messages[Self.fullName(type)], let members = value as? [String: Any]
+    guard depth < Self.depthMax, !type.hasPrefix("google.protobuf."), let message = contract.messages[type],
+      let members = value as? [String: Any]
     else { return }
     for (name, value) in members.sorted(by: { $0.key < $1.key }) {
       let path = path + name
-      guard let field = message.field.first(where: { $0.jsonName == name || $0.name == name }) else {
-        throw Self.fault(path, "\(Self.fullName(type)) has no such field", name, known: message.field.map(\.jsonName))
+      guard let field = message.fields.first(where: { $0.jsonName == name || $0.name == name }) else {
+        throw Self.fault(path, "\(type) has no such field", name, known: message.fields.map(\.jsonName))
       }
-      if let entry = Self.entry(of: field, in: message) {
+      if case .map(_, let kind) = field.kind {
         for (key, value) in (value as? [String: Any] ?? [:]).sorted(by: { $0.key < $1.key }) {
-          try check(value, entry, path: "\(path).\(key)", depth: depth)
+          try check(value, kind, path: "\(path).\(key)", depth: depth)
         }
-      } else if field.label == .repeated {
+      } else if field.isRepeated {
         for (number, element) in (value as? [Any] ?? []).enumerated() {
-          try check(element, field, path: "\(path)[\(number)]", depth: depth)
+          try check(element, field.kind, path: "\(path)[\(number)]", depth: depth)
         }
       } else {
-        try check(value, field, path: path, depth: depth)
+        try check(value, field.kind, path: path, depth: depth)
       }
     }
   }
 
-  private func check(
-    _ value: Any, _ field: Google_Protobuf_FieldDescriptorProto, path: String, depth: Int
-  ) throws(UsageError) {
-    if field.type == .message {
-      return try check(value, message: field.typeName, path: path + ".", depth: depth + 1)
+  private func check(_ value: Any, _ kind: Contract.Field.Kind, path: String, depth: Int) throws(UsageError) {
+    switch kind {
+    case .message(let type): try check(value, message: type, path: path + ".", depth: depth + 1)
+    case .enumeration(let type):
+      guard let name = value as? String, let names = contract.enums[type]?.values.map(\.name), !names.contains(name)
+      else { return }
+      throw Self.fault(path, "\(type) has no value \(name.debugDescription)", name, known: names)
+    default: return
     }
-    guard field.type == .enum, let name = value as? String, let names = enums[Self.fullName(field.typeName)],
-      !names.contains(name)
-    else { return }
-    throw Self.fault(path, "\(Self.fullName(field.typeName)) has no value \(name.debugDescription)", name, known: names)
   }
-
-  /// Returns the value's field of a map's entry; nil if the field is not a map.
-  private static func entry(
-    of field: Google_Protobuf_FieldDescriptorProto, in message: Google_Protobuf_DescriptorProto
-  ) -> Google_Protobuf_FieldDescriptorProto? {
-    guard field.label == .repeated, field.type == .message else { return nil }
-    let name = field.typeName.split(separator: ".").last.map(String.init)
-    return message.nestedType.first { $0.options.mapEntry && $0.name == name }?.field.first { $0.number == 2 }
-  }
-
-  private static func fullName(_ type: String) -> String { type.hasPrefix(".") ? String(type.dropFirst()) : type }
 
   private static func fault(_ path: String, _ what: String, _ name: String, known: [String]) -> UsageError {
     let near = NameResolver.suggestions(for: name, among: known)

@@ -2,6 +2,7 @@ extension FieldRules {
   /// The constraints as phrases, such as `1 to 128 characters`; empty without constraints.
   package var phrases: [String] {
     var phrases: [String] = isRequired ? ["required"] : []
+    if isUnreadable { phrases.append("constraints that this version cannot read") }
     switch kind {
     case nil: break
     case .text(let characters, let bytes, let pattern, let values):

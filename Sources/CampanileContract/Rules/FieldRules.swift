@@ -49,8 +49,10 @@ package struct FieldRules: Sendable {
   /// The reason and the description of a violation of the pattern or of the list of values.
   package var reason = ""
   package var description = ""
-  /// Texts that satisfy the rules, for documents.
+  /// Texts or numbers of enum values that satisfy the rules, for documents.
   package var examples: [String] = []
+  /// Whether the field has constraints that this version cannot read; nothing else is known of them.
+  package private(set) var isUnreadable = false
 
   package var isEmpty: Bool { !isRequired && kind == nil && elements.isEmpty && keys.isEmpty }
 
@@ -62,10 +64,20 @@ package struct FieldRules: Sendable {
     }
   }
 
+  private init() {}
+
+  /// The rules of a field whose constraints cannot be read.
+  static let unreadable: FieldRules = {
+    var rules = FieldRules()
+    rules.isUnreadable = true
+    return rules
+  }()
+
   private static let fieldExtension: UInt64 = 1_159
   private static let violationExtension: UInt64 = 50_741
-  /// The number of `example` in `buf.validate.StringRules`.
+  /// The numbers of `example` in `buf.validate.StringRules` and in `EnumRules`.
   private static let textExample: UInt64 = 34
+  private static let enumExample: UInt64 = 5
 
   /// Reads the options of a field; all are unset if there is none.
   ///
@@ -142,7 +154,10 @@ package struct FieldRules: Sendable {
       // An example alone is not a rule.
       if examples.isEmpty || !rules.isEmpty { kind = try Self.text(rules) }
     case 15: kind = .bytes(try Self.bounds(members, min: 2, max: 3, of: "bytes"))
-    case 16: kind = try Self.enumeration(members)
+    case 16:
+      let rules = members.filter { $0.number != Self.enumExample }
+      examples = try members.filter { $0.number == Self.enumExample }.map { "\(try WireFields.number($0.value))" }
+      if examples.isEmpty || !rules.isEmpty { kind = try Self.enumeration(rules) }
     case 18: try list(members)
     case 19: try map(members)
     default: kind = .number(try Self.range(members, type: number))

@@ -231,14 +231,14 @@ public enum HealthMethods {
   /// The full proto name of the service.
   public static let serviceName = "grpc.health.v1.Health"
 
-  /// Check answers the current state of one service; the empty name is the whole server.
+  /// Check returns the current state of one service; the empty name is the whole server.
   public static let check = MethodDescriptor(
     path: "grpc.health.v1.Health/Check",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "grpc.health.v1.HealthCheckRequest",
     responseType: "grpc.health.v1.HealthCheckResponse",
     httpRules: [])
-  /// List answers the state of every service that the server knows.
+  /// List returns the state of every service that the server knows.
   public static let list = MethodDescriptor(
     path: "grpc.health.v1.Health/List",
     kind: .unary, idempotency: .noSideEffects,
@@ -264,12 +264,12 @@ public struct HealthClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// Check answers the current state of one service; the empty name is the whole server.
+  /// Check returns the current state of one service; the empty name is the whole server.
   public func check(_ request: HealthCheckRequest, options: CallOptions = .init()) async throws -> HealthCheckResponse {
     try await caller.unary(HealthMethods.check, request, options: options)
   }
 
-  /// List answers the state of every service that the server knows.
+  /// List returns the state of every service that the server knows.
   public func list(_ request: HealthListRequest, options: CallOptions = .init()) async throws -> HealthListResponse {
     try await caller.unary(HealthMethods.list, request, options: options)
   }
