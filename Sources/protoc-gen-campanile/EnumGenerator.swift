@@ -1,3 +1,4 @@
+import CampanileContract
 import SwiftProtobufPluginLibrary
 
 /// Generates an open enum: a case for each named value, and one for all other numbers.
@@ -15,7 +16,7 @@ struct EnumGenerator {
     name = names.declared(enumeration.name, nestedIn: enumeration.containingType, package: enumeration.file.package)
     for (value, name) in zip(enumeration.values, names.cases(enumeration)) {
       guard value.number != .min else {
-        throw GeneratorError("\(value.fullName): the number stands for unknown names, so no value may have it")
+        throw ContractError("\(value.fullName): the number stands for unknown names, so no value may have it")
       }
       if let first = values.first(where: { $0.value.number == value.number }) {
         aliases.append((name, first.name, value))
