@@ -103,7 +103,7 @@ extension MeetingsService {
     let (secret, hash) = try HashedSecret.random(Self.feedPrefix)
     return CreateCalendarFeedResponse(
       feed: try await repository.createFeed(name: request.name, secretHash: hash, by: caller), secret: secret,
-      path: "/v1/calendars/\(secret)")
+      path: "/attendance/v1/calendars/\(secret)")
   }
 
   public func listCalendarFeeds(

@@ -65,7 +65,7 @@ public enum Idempotency: Sendable, Hashable {
 public struct HTTPRule: Sendable, Hashable {
   /// The HTTP method in upper case, for example `GET`.
   public var verb: String
-  /// The path template, for example `/v1/buckets/{bucket_id}`.
+  /// The path template, for example `/notifications/v1/buckets/{bucket_id}`.
   public var template: String
   /// The field in the body, `*` for the whole message, or empty for no body.
   public var body: String

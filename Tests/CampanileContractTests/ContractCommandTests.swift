@@ -25,10 +25,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"name"}}' http://127.0.0.1:7480/v1/buckets/BUCKET_ID"#),
-    ("DeleteBucket", "DELETE", "http://127.0.0.1:7480/v1/buckets/BUCKET_ID"),
-    ("ListBuckets", "", "http://127.0.0.1:7480/v1/buckets"),
-    ("SearchNotifications", "", "'http://127.0.0.1:7480/v1/notifications:search?query=deploy%20failed'"),
+    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"name"}}' http://127.0.0.1:7480/notifications/v1/buckets/BUCKET_ID"#),
+    ("DeleteBucket", "DELETE", "http://127.0.0.1:7480/notifications/v1/buckets/BUCKET_ID"),
+    ("ListBuckets", "", "http://127.0.0.1:7480/notifications/v1/buckets"),
+    ("SearchNotifications", "", "'http://127.0.0.1:7480/notifications/v1/notifications:search?query=deploy%20failed'"),
   ])
   func curlLineHasPathBodyAndQuery(name: String, verb: String, rest: String) throws {
     let verb = verb.isEmpty ? "" : "-X \(verb) "
@@ -38,7 +38,7 @@ import Testing
 
   @Test func curlLineNeedsNoKeyForPublicMethods() throws {
     let line = try #require(contract.curlLine(of: try method("PublishWithKey")))
-    #expect(line.hasPrefix("curl \(Self.json) '{") && line.hasSuffix("}' http://127.0.0.1:7480/v1/publish"))
+    #expect(line.hasPrefix("curl \(Self.json) '{") && line.hasSuffix("}' http://127.0.0.1:7480/notifications/v1/publish"))
   }
 
   @Test func curlLineOfAStreamWithoutRESTPathAsksForEvents() throws {

@@ -277,7 +277,7 @@ def slow(context):
                 reader.send({"jsonrpc": "2.0", "id": 1, "method": NOTIFICATIONS + "WatchNotifications", "params": {}})
                 readers.append(reader)
             writer = socket.create_connection(("127.0.0.1", web if number % 2 else port), 10)
-            writers.append((writer, b"POST /v1/notifications HTTP/1.1\r\nHost: a\r\n" if number % 2 else Peer.frame({"a": "b" * 200})))
+            writers.append((writer, b"POST /notifications/v1/notifications HTTP/1.1\r\nHost: a\r\n" if number % 2 else Peer.frame({"a": "b" * 200})))
         with Probes(fleet, context, each=1, longest_ms=2000) as probes:
             for position in range(context.pick(quick=30, full=200)):
                 for writer, text in writers:

@@ -188,7 +188,7 @@ import Testing
         port: http.port, "POST", "/grpc.health.v1.Health/Check", ["Content-Type": "application/json"], body: "{}")
       #expect(health.status == 501)
       #expect(try await HTTPWire.exchange(port: http.port, "GET", "/openapi.json").status == 200)
-      let scope = try await http.get("/v1/apiKeys")
+      let scope = try await http.get("/gateway/v1/apiKeys")
       #expect(scope.status == 403)
       #expect(scope.reason == "SCOPE_MISSING")
     }

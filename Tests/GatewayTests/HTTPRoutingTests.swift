@@ -13,10 +13,10 @@ import Testing
 @Suite struct HTTPRoutingTests {
   @Test(
     arguments: [
-      ("/v1/buckets/{bucket_id}", 3, ["bucket_id"], nil as String?),
-      ("/v1/buckets/{bucket.id}:snooze", 3, ["bucket", "id"], "snooze"),
+      ("/notifications/v1/buckets/{bucket_id}", 4, ["bucket_id"], nil as String?),
+      ("/notifications/v1/buckets/{bucket.id}:snooze", 4, ["bucket", "id"], "snooze"),
       ("/v1/{name=shelves/*/books/*}", 5, ["name"], nil), ("/v1/{path=**}:read", 2, ["path"], "read"),
-      ("/v1/rooms:disconnect", 2, [], "disconnect"),
+      ("/activities/v1/rooms:disconnect", 3, [], "disconnect"),
     ] as [(String, Int, [String], String?)])
   func templatesAreParsed(text: String, segmentCount: Int, variable: [String], verb: String?) throws {
     let template = try #require(PathTemplate(text))

@@ -32,10 +32,10 @@ import Testing
 
   @Test func pathsThatDifferInNamesAreOne() throws {
     let shared = SharedPath.all(Self.table.bindings)
-    let meeting = try #require(shared.first { $0.path == "/v1/meetings/{meetingId}" })
+    let meeting = try #require(shared.first { $0.path == "/attendance/v1/meetings/{meetingId}" })
     #expect(meeting.bindings.map(\.verb).sorted() == ["DELETE", "GET", "PATCH"])
-    #expect(shared.contains { $0.path == "/v1/syncDevices/{deviceId}" && $0.bindings.count == 2 })
-    #expect(shared.contains { $0.path == "/v1/webhooks/{webhookId}" && $0.bindings.count == 2 })
+    #expect(shared.contains { $0.path == "/sync/v1/syncDevices/{deviceId}" && $0.bindings.count == 2 })
+    #expect(shared.contains { $0.path == "/notifications/v1/webhooks/{webhookId}" && $0.bindings.count == 2 })
     #expect(Set(shared.map(\.path)).count == shared.count)
   }
 
@@ -51,29 +51,29 @@ import Testing
   }
 
   @Test func securityFollowsTheScope() throws {
-    #expect(try operation("post", "/v1/sessions")["security"] as? [[String: [String]]] == [])
-    #expect(try operation("get", "/v1/buckets")["security"] as? [[String: [String]]] == [["bearer": []]])
+    #expect(try operation("post", "/attendance/v1/sessions")["security"] as? [[String: [String]]] == [])
+    #expect(try operation("get", "/notifications/v1/buckets")["security"] as? [[String: [String]]] == [["bearer": []]])
     #expect(
-      try operation("get", "/v1/notifications:watch")["security"] as? [[String: [String]]]
+      try operation("get", "/notifications/v1/notifications:watch")["security"] as? [[String: [String]]]
         == [["bearer": []], ["accessToken": []]])
     #expect(
-      try operation("get", "/v1/meetings")["security"] as? [[String: [String]]]
+      try operation("get", "/attendance/v1/meetings")["security"] as? [[String: [String]]]
         == [["bearer": []], ["attendanceSession": []]])
   }
 
   @Test func operationsHaveTextsAndReasons() throws {
-    let create = try operation("post", "/v1/buckets")
+    let create = try operation("post", "/notifications/v1/buckets")
     #expect(create["operationId"] as? String == "NotificationsService_CreateBucket")
     #expect(create["summary"] as? String == "Creates a bucket")
     let description = try #require(create["description"] as? String)
     #expect(description.contains("Requires the scope `notifications:write`."))
     #expect(description.contains("- `COLOR_INVALID`"))
     #expect(!description.contains("- `RESOURCE_EXHAUSTED`"))
-    #expect(try operation("get", "/v1/buckets/{bucketId}")["summary"] as? String == "Get bucket")
+    #expect(try operation("get", "/notifications/v1/buckets/{bucketId}")["summary"] as? String == "Get bucket")
   }
 
   @Test func defaultsAreThoseOfRequestsOnly() throws {
-    let parameters = try #require(try operation("get", "/v1/buckets")["parameters"] as? [[String: Any]])
+    let parameters = try #require(try operation("get", "/notifications/v1/buckets")["parameters"] as? [[String: Any]])
     let size = try #require(parameters.first { $0["name"] as? String == "pageSize" }?["schema"] as? [String: Any])
     #expect(size["default"] as? Int == 50)
     #expect(size["minimum"] as? Int == 0)

@@ -84,7 +84,7 @@ CREATE = "/campanile.notifications.v1.NotificationsService/CreateNotification"
 
 
 @pytest.mark.parametrize("form", ["gzip", "deflate"])
-@pytest.mark.parametrize("path", ["/v1/notifications", CREATE, "/api/v1/messages"])
+@pytest.mark.parametrize("path", ["/notifications/v1/notifications", CREATE, "/api/v1/messages"])
 def test_compressed_bombs_are_refused(suite, key, bombs, form, path):
     with cheap(suite):
         for _ in range(4):
@@ -95,7 +95,7 @@ def test_compressed_bombs_are_refused(suite, key, bombs, form, path):
 
 def test_small_compressed_body_is_accepted(suite, key):
     body = gzip.compress(json.dumps({"bucket": {"name": "packed"}}).encode())
-    assert post(suite, key, "/v1/buckets", body, **{"Content-Encoding": "gzip"}) == 200
+    assert post(suite, key, "/notifications/v1/buckets", body, **{"Content-Encoding": "gzip"}) == 200
 
 
 def test_compressed_bombs_in_urls_are_refused(suite, key):
@@ -124,7 +124,7 @@ def test_hostile_json_is_refused(suite, key, name):
     value = hostile_values()[name]
     with cheap(suite):
         for body in (f'{{"notification":{{"title":{value}}}}}', f'{{"contentState":{value},"activityId":"a"}}', value):
-            assert post(suite, key, "/v1/notifications", body.encode()) in (400, 413)
+            assert post(suite, key, "/notifications/v1/notifications", body.encode()) in (400, 413)
             method = "campanile.activities.v1.ActivitiesService/UpdateActivity" if "contentState" in body else CREATE[1:]
             with Link(suite.endpoints["gateway"]["rpc"], token=key) as link:
                 link.send(f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{body}}}')

@@ -21,13 +21,13 @@ fetch(path, options).then(async r => done({status: r.status, etag: r.headers.get
 WATCH = """
 const [bucket, key, done] = [arguments[0], arguments[1], arguments[arguments.length - 1]];
 const seen = [];
-const source = new EventSource(`/v1/notifications:watch?bucketId=${bucket}&access_token=${key}`);
+const source = new EventSource(`/notifications/v1/notifications:watch?bucketId=${bucket}&access_token=${key}`);
 source.onerror = () => { source.close(); done({failed: "the stream broke", seen}); };
 source.onmessage = event => {
   const message = JSON.parse(event.data);
   seen.push({id: event.lastEventId, message});
   if (message.started) {
-    fetch("/v1/notifications", {method: "POST", headers: {authorization: `Bearer ${key}`, "content-type": "application/json"},
+    fetch("/notifications/v1/notifications", {method: "POST", headers: {authorization: `Bearer ${key}`, "content-type": "application/json"},
       body: JSON.stringify({notification: {bucketId: bucket, title: "from a browser"}})});
   }
   if (message.notificationCreated) { source.close(); done({seen}); }
@@ -61,7 +61,7 @@ def base(suite):
 def test_fetch_and_event_source_work(browser, base, key):
     browser.get(base + "/openapi.json")
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
-    answer = browser.execute_async_script(FETCH, "/v1/buckets", {
+    answer = browser.execute_async_script(FETCH, "/notifications/v1/buckets", {
         "method": "POST", "headers": headers, "body": json.dumps({"bucket": {"name": "Browser"}})})
     assert answer["status"] == 200 and answer["etag"]
     bucket = json.loads(answer["body"])["bucket"]["id"]
@@ -70,8 +70,8 @@ def test_fetch_and_event_source_work(browser, base, key):
     last = watched["seen"][-1]
     assert last["message"]["notificationCreated"]["title"] == "from a browser"
     assert last["id"]
-    assert browser.execute_async_script(FETCH, f"/v1/buckets/{bucket}", {"method": "DELETE", "headers": headers})["status"] == 200
-    assert browser.execute_async_script(FETCH, "/v1/buckets", {})["status"] == 401
+    assert browser.execute_async_script(FETCH, f"/notifications/v1/buckets/{bucket}", {"method": "DELETE", "headers": headers})["status"] == 200
+    assert browser.execute_async_script(FETCH, "/notifications/v1/buckets", {})["status"] == 401
 
 
 def test_pages_of_other_origins_cannot_read_responses(browser, base, key, tmp_path):
@@ -81,5 +81,5 @@ def test_pages_of_other_origins_cannot_read_responses(browser, base, key, tmp_pa
         threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
         browser.get(f"http://127.0.0.1:{elsewhere.server_port}/index.html")
         options = {"headers": {"authorization": f"Bearer {key}"}}
-        assert "failed" in browser.execute_async_script(FETCH, base + "/v1/buckets", options)
+        assert "failed" in browser.execute_async_script(FETCH, base + "/notifications/v1/buckets", options)
         elsewhere.shutdown()

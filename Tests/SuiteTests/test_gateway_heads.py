@@ -16,7 +16,7 @@ NOTIFICATIONS = "/campanile.notifications.v1.NotificationsService"
 MIB = 1 << 20
 JSON = "Content-Type: application/json"
 LONG = "Content-Length: 999999999"
-CONTENT = "/v1/zones/Zone/assets/a.json/content"
+CONTENT = "/sync/v1/zones/Zone/assets/a.json/content"
 DIGEST = "Repr-Digest: sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 
 
@@ -88,10 +88,10 @@ def test_unfinished_bodies_of_strangers_do_not_block_others(suite, port, key):
         assert grown < 64 * MIB, f"{grown // MIB} MiB for {len(held)} connections"
         body = json.dumps({"bucket": {"name": "in time"}}).encode()
         status, answer = ask(
-            port, "POST /v1/buckets", JSON, f"Authorization: Bearer {key}", f"Content-Length: {len(body)}", body=body)
+            port, "POST /notifications/v1/buckets", JSON, f"Authorization: Bearer {key}", f"Content-Length: {len(body)}", body=body)
         assert status == 200, answer
         # A body that arrives in two parts is served, too.
-        with opened(port, "POST /v1/buckets", "Connection: close", JSON, f"Authorization: Bearer {key}",
+        with opened(port, "POST /notifications/v1/buckets", "Connection: close", JSON, f"Authorization: Bearer {key}",
                     "Content-Length: 1000000") as slow:
             slow.sendall(b'{"bucket":{"name":"slow')
             time.sleep(0.1)
@@ -108,11 +108,11 @@ REQUESTS = {
     "connect, coding": ("POST " + NOTIFICATIONS + "/CreateNotification", JSON, "Content-Encoding: br", "Content-Length: 3"),
     "connect get": ("GET " + NOTIFICATIONS + "/ListNotifications?encoding=json&base64=1&compression=gzip&message=e30",),
     "connect stream": ("POST " + NOTIFICATIONS + "/WatchNotifications", JSON, "Content-Length: 3"),
-    "rest": ("POST /v1/buckets", JSON, "Content-Length: 3"),
-    "rest, type": ("POST /v1/buckets", "Content-Type: text/plain", "Content-Length: 3"),
-    "rest, too long": ("POST /v1/buckets", JSON, LONG),
-    "rest, query": ("GET /v1/buckets?nothing=1",),
-    "events": ("GET /v1/notifications:watch?nothing=1", "Accept: text/event-stream"),
+    "rest": ("POST /notifications/v1/buckets", JSON, "Content-Length: 3"),
+    "rest, type": ("POST /notifications/v1/buckets", "Content-Type: text/plain", "Content-Length: 3"),
+    "rest, too long": ("POST /notifications/v1/buckets", JSON, LONG),
+    "rest, query": ("GET /notifications/v1/buckets?nothing=1",),
+    "events": ("GET /notifications/v1/notifications:watch?nothing=1", "Accept: text/event-stream"),
     "content, no length": ("PUT " + CONTENT, DIGEST),
     "content, no digest": ("PUT " + CONTENT, "Content-Length: 3"),
     "content, query": ("PUT " + CONTENT + "?nothing=1", DIGEST, "Content-Length: 3"),
@@ -161,7 +161,7 @@ def test_bytes_behind_the_last_request_are_ignored(port, key):
     body = json.dumps({"bucket": {"name": "last"}}).encode()
     for behind in (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", b"x", b"\0"):
         status, answer = ask(
-            port, "POST /v1/buckets", JSON, f"Authorization: Bearer {key}", f"Content-Length: {len(body)}",
+            port, "POST /notifications/v1/buckets", JSON, f"Authorization: Bearer {key}", f"Content-Length: {len(body)}",
             body=body + behind)
         assert status == 200 and b"last" in answer
 
@@ -174,7 +174,7 @@ def test_body_with_more_than_one_end_is_refused(port, key, version, coding, stat
     """Nothing is served after a body whose end another reader could place differently."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
         connection.sendall(
-            f"POST /v1/buckets HTTP/{version}\r\nHost: localhost\r\nConnection: keep-alive\r\n{JSON}\r\n"
+            f"POST /notifications/v1/buckets HTTP/{version}\r\nHost: localhost\r\nConnection: keep-alive\r\n{JSON}\r\n"
             f"Authorization: Bearer {key}\r\nTransfer-Encoding: {coding}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"
             "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         text = read(connection)
@@ -184,5 +184,5 @@ def test_body_with_more_than_one_end_is_refused(port, key, version, coding, stat
 
 def test_two_credentials_in_a_query_are_refused(port, key):
     status, answer = ask(
-        port, f"GET /v1/notifications:watch?access_token={key}&access_token={key}", "Accept: text/event-stream")
+        port, f"GET /notifications/v1/notifications:watch?access_token={key}&access_token={key}", "Accept: text/event-stream")
     assert status == 400 and b"REQUEST_INVALID" in answer

@@ -68,34 +68,34 @@ def test_curl_calls_by_connect_and_rest(base, key):
     authorization = f"Authorization: Bearer {key}"
     connect = json.loads(curl(
         "-H", authorization, "-H", "Content-Type: application/json", "-d", "{}", f"{base}/{NOTIFICATIONS}/ListBuckets"))
-    assert connect == json.loads(curl("-H", authorization, f"{base}/v1/buckets"))
+    assert connect == json.loads(curl("-H", authorization, f"{base}/notifications/v1/buckets"))
     assert connect["buckets"]
-    compressed = curl("-H", authorization, "--compressed", "-i", f"{base}/v1/notifications?pageSize=100")
+    compressed = curl("-H", authorization, "--compressed", "-i", f"{base}/notifications/v1/notifications?pageSize=100")
     assert b"content-encoding" in compressed.lower() and b"vary: accept-encoding" in compressed.lower()
 
 
 def test_notification_lifecycle_over_rest(base, key):
-    bucket = rest(base, "POST", "/v1/buckets", key, {"bucket": {"name": "Over HTTP"}})["bucket"]
-    made = rest(base, "POST", "/v1/notifications", key,
+    bucket = rest(base, "POST", "/notifications/v1/buckets", key, {"bucket": {"name": "Over HTTP"}})["bucket"]
+    made = rest(base, "POST", "/notifications/v1/notifications", key,
                 {"notification": {"bucketId": bucket["id"], "title": "hello"}, "requestId": "http-1"})["notification"]
-    status, headers, content = request(base, "GET", f"/v1/notifications/{made['id']}", key)
+    status, headers, content = request(base, "GET", f"/notifications/v1/notifications/{made['id']}", key)
     assert status == 200 and json.loads(content)["notification"]["title"] == "hello"
     etag = headers["ETag"]
     assert etag == f'"{made["etag"]}"'
-    assert request(base, "GET", f"/v1/notifications/{made['id']}", key, If_None_Match=etag)[0] == 304
-    path = f"/v1/notifications/{made['id']}"
+    assert request(base, "GET", f"/notifications/v1/notifications/{made['id']}", key, If_None_Match=etag)[0] == 304
+    path = f"/notifications/v1/notifications/{made['id']}"
     changed = rest(base, "PATCH", path, key, {"notification": {"title": "changed"}, "updateMask": "title"}, If_Match=etag)
     assert changed["notification"]["title"] == "changed"
     status, _, content = request(
         base, "PATCH", path, key, {"notification": {"title": "again"}, "updateMask": "title"}, If_Match=etag)
     assert status == 412, content
     assert json.loads(content)["error"]["status"] == "ABORTED"
-    rest(base, "POST", "/v1/notifications:markRead", key, {"notificationIds": [made["id"]]})
-    listed = rest(base, "GET", f"/v1/notifications?bucketId={bucket['id']}&pageSize=5", key)
+    rest(base, "POST", "/notifications/v1/notifications:markRead", key, {"notificationIds": [made["id"]]})
+    listed = rest(base, "GET", f"/notifications/v1/notifications?bucketId={bucket['id']}&pageSize=5", key)
     assert [n["id"] for n in listed["notifications"]] == [made["id"]]
-    missing = rest(base, "GET", "/v1/notifications/nothing", key, status=404)
+    missing = rest(base, "GET", "/notifications/v1/notifications/nothing", key, status=404)
     assert missing["error"]["details"][0]["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
-    rest(base, "DELETE", f"/v1/buckets/{bucket['id']}", key)
+    rest(base, "DELETE", f"/notifications/v1/buckets/{bucket['id']}", key)
 
 
 def test_compressed_bodies_are_read_up_to_a_limit(base, key):
@@ -120,10 +120,10 @@ def test_operations_are_private_and_wrong_credentials_refused(suite, base, key):
     assert rest(operators, "GET", "/readyz")["status"] == "ready"
     assert curl(f"{base}/healthz") == b"ok\n"
     assert rest(base, "GET", "/readyz")["status"] == "ready"
-    for path in ("/openapi.json", "/v1/buckets", "/nothing", f"/{NOTIFICATIONS}/Nothing"):
+    for path in ("/openapi.json", "/notifications/v1/buckets", "/nothing", f"/{NOTIFICATIONS}/Nothing"):
         assert request(base, "GET", path, "cmp_" + "A" * 43)[0] == 401
-    assert request(base, "GET", "/v1/buckets")[0] == 401
-    assert request(base, "GET", "/v1/buckets", key, Campanile_Principal="user/root")[0] == 400
+    assert request(base, "GET", "/notifications/v1/buckets")[0] == 401
+    assert request(base, "GET", "/notifications/v1/buckets", key, Campanile_Principal="user/root")[0] == 400
 
 
 def test_failures_keep_their_method_and_code_in_metrics(suite, key, base):
@@ -166,12 +166,12 @@ class Events:
 
 
 def test_events_resume_after_the_last_event_id(base, key):
-    bucket = rest(base, "POST", "/v1/buckets", key, {"bucket": {"name": "Events"}})["bucket"]
-    events = Events(base, f"/v1/notifications:watch?bucketId={bucket['id']}", key)
+    bucket = rest(base, "POST", "/notifications/v1/buckets", key, {"bucket": {"name": "Events"}})["bucket"]
+    events = Events(base, f"/notifications/v1/notifications:watch?bucketId={bucket['id']}", key)
     assert "started" in events.next()[1]
 
     def publish(title):
-        rest(base, "POST", "/v1/notifications", key, {"notification": {"bucketId": bucket["id"], "title": title}})
+        rest(base, "POST", "/notifications/v1/notifications", key, {"notification": {"bucketId": bucket["id"], "title": title}})
 
     publish("one")
     seen = events.next()
@@ -181,7 +181,7 @@ def test_events_resume_after_the_last_event_id(base, key):
     last = events.last
     events.close()
     publish("two")
-    again = Events(base, f"/v1/notifications:watch?bucketId={bucket['id']}", key, last)
+    again = Events(base, f"/notifications/v1/notifications:watch?bucketId={bucket['id']}", key, last)
     titles = []
     while "two" not in titles:
         event = again.next()[1]
@@ -189,16 +189,16 @@ def test_events_resume_after_the_last_event_id(base, key):
             titles.append(event["notificationCreated"]["title"])
     assert titles == ["two"]
     again.close()
-    rest(base, "DELETE", f"/v1/buckets/{bucket['id']}", key)
+    rest(base, "DELETE", f"/notifications/v1/buckets/{bucket['id']}", key)
 
 
 def test_events_are_refused_with_a_status(base, key):
-    assert request(base, "GET", "/v1/notifications:watch?resumeToken=nonsense", key)[0] in (400, 409)
-    assert request(base, "GET", "/v1/notifications:watch")[0] == 401
+    assert request(base, "GET", "/notifications/v1/notifications:watch?resumeToken=nonsense", key)[0] in (400, 409)
+    assert request(base, "GET", "/notifications/v1/notifications:watch")[0] == 401
 
 
 def test_asset_content_is_served_whole_and_in_ranges(suite, base, key):
-    path = "/v1/zones/ZentikSyncZone/assets/buckets.json"
+    path = "/sync/v1/zones/ZentikSyncZone/assets/buckets.json"
 
     def exported():
         status, _, content = request(base, "GET", path, key)
@@ -222,7 +222,7 @@ def test_asset_content_is_served_whole_and_in_ranges(suite, base, key):
         status, headers, content = request(base, "GET", version, key, **other)
         assert status == 200 and content == whole and headers["Content-Encoding"] is None
     assert request(base, "GET", version, key, If_None_Match=f'"{asset["etag"]}"')[0] == 304
-    assert request(base, "GET", "/v1/zones/ZentikSyncZone/assets/nothing.json/content", key)[0] == 404
+    assert request(base, "GET", "/sync/v1/zones/ZentikSyncZone/assets/nothing.json/content", key)[0] == 404
     assert request(base, "GET", path + "/content?more=1", key)[0] == 400
     assert request(base, "GET", path + "/content")[0] == 401
     assert request(base, "PATCH", path + "/content", key, {})[0] == 405
@@ -275,7 +275,7 @@ def test_drain_ends_streams_with_a_status(start):
     suite = start("drain", "--demo").wait_ready()
     key = json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["key"]
     port = suite.endpoints["gateway"]["http"]
-    events = Events(f"http://127.0.0.1:{port}", "/v1/notifications:watch", key)
+    events = Events(f"http://127.0.0.1:{port}", "/notifications/v1/notifications:watch", key)
     assert "started" in events.next()[1]
     ended = []
     reader = threading.Thread(target=lambda: ended.append(events.next()))

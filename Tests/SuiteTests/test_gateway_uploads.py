@@ -14,12 +14,12 @@ import pytest
 from campanile import eventually
 from test_gateway_http import base, key, port, request, rest  # noqa: F401
 
-ZONE = "/v1/zones/ZentikSyncZone/assets/"
+ZONE = "/sync/v1/zones/ZentikSyncZone/assets/"
 
 
 @pytest.fixture(scope="module")
 def device(base, key):
-    rest(base, "PUT", "/v1/syncDevices/web", key, {"role": "DEVICE_ROLE_WRITER"})
+    rest(base, "PUT", "/sync/v1/syncDevices/web", key, {"role": "DEVICE_ROLE_WRITER"})
     return "web"
 
 
@@ -80,13 +80,13 @@ def uploads_left(base, key):
     made = []
     while True:
         body = {"deviceId": "web", "recordType": "Note", "sizeBytes": "1", "sha256": "0" * 64}
-        status, _, content = request(base, "POST", "/v1/uploads", key, body)
+        status, _, content = request(base, "POST", "/sync/v1/uploads", key, body)
         if status != 200:
             assert status == 429, content
             break
         made.append(json.loads(content)["upload"]["id"])
     for one in made:
-        rest(base, "DELETE", f"/v1/uploads/{one}", key)
+        rest(base, "DELETE", f"/sync/v1/uploads/{one}", key)
     return len(made)
 
 
@@ -109,7 +109,7 @@ def test_content_is_stored_and_returned(base, port, key, device):
     assert request(base, "GET", f"{ZONE}put.json/content", key)[2] == second
     status, got, body = request(base, "HEAD", f"{ZONE}put.json/content", key)
     assert status == 200 and body == b"" and got["Content-Length"] == str(len(second)) and got["ETag"] == etag
-    assert {"get", "head", "put"} <= set(rest(base, "GET", "/openapi.json")["paths"]["/v1/zones/{zone}/assets/{name}/content"])
+    assert {"get", "head", "put"} <= set(rest(base, "GET", "/openapi.json")["paths"]["/sync/v1/zones/{zone}/assets/{name}/content"])
     # The connection remains usable.
     wire = Wire(port)
     for _ in range(2):
@@ -264,7 +264,7 @@ def test_connectrpc_streams_requests(base, key, device):
     from protobuf.wkt.google.protobuf.struct_pb import Struct
 
     content = b'{"by":"' + b"c" * 300_000 + b'"}'
-    made = rest(base, "POST", "/v1/uploads", key, {
+    made = rest(base, "POST", "/sync/v1/uploads", key, {
         "deviceId": device, "recordType": "Note", "sizeBytes": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()})
 
     def messages():
@@ -280,4 +280,4 @@ def test_connectrpc_streams_requests(base, key, device):
             request=(Struct.from_json(json.dumps(one)) for one in messages()), method=method,
             headers={"authorization": f"Bearer {key}"}, timeout_ms=30_000)
     assert json.loads(answer.to_json())["upload"]["complete"] is True
-    rest(base, "DELETE", f"/v1/uploads/{made['upload']['id']}", key)
+    rest(base, "DELETE", f"/sync/v1/uploads/{made['upload']['id']}", key)

@@ -73,7 +73,7 @@ def spoken(suite):
         link.hello(secrets["user key"])
         link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     eventually(lambda: "DEBUG" in suite.text(), "the reset is logged")
-    for path in (f"/v1/buckets?access_token={secrets['wrong key']}", f"/v1/{CANARY}", f"/v1/buckets/{CANARY}", "/v1/notifications"):
+    for path in (f"/notifications/v1/buckets?access_token={secrets['wrong key']}", f"/v1/{CANARY}", f"/notifications/v1/buckets/{CANARY}", "/notifications/v1/notifications"):
         request = urllib.request.Request(f"http://127.0.0.1:{web}{path}", headers={
             "Authorization": f"Bearer {secrets['user key']}", "Cookie": f"kilwinning_session={secrets['session']}", "X-Secret": CANARY})
         with contextlib.suppress(urllib.error.HTTPError):

@@ -239,8 +239,8 @@ def test_plain_http_is_sent_to_https(start, pki):
         return answer.status, answer.getheader("location")
 
     https = gateway.ready["http"]
-    assert redirect("GET", "/v1/buckets?a=b", "api.example") == (308, f"https://api.example:{https}/v1/buckets?a=b")
-    assert redirect("POST", "/v1/buckets", f"127.0.0.1:{port}") == (308, f"https://127.0.0.1:{https}/v1/buckets")
+    assert redirect("GET", "/notifications/v1/buckets?a=b", "api.example") == (308, f"https://api.example:{https}/notifications/v1/buckets?a=b")
+    assert redirect("POST", "/notifications/v1/buckets", f"127.0.0.1:{port}") == (308, f"https://127.0.0.1:{https}/notifications/v1/buckets")
     assert redirect("GET", "/", "api.example/evil") == (400, None)
     assert redirect("GET", "/", "user@evil.example") == (400, None)
     status, location = redirect("GET", "/healthz", f"127.0.0.1:{port}")
@@ -315,7 +315,7 @@ def test_a_foreign_host_is_refused_on_loopback(start):
     backend = start("campanile-echo", internal_token=TOKEN)
     gateway = start_gateway(start, backend, "--allowed-hosts", "api.example,other.example")
     port = gateway.ready["http"]
-    for path in ["/healthz", "/openapi.json", "/v1/buckets", "/nothing"]:
+    for path in ["/healthz", "/openapi.json", "/notifications/v1/buckets", "/nothing"]:
         status, body = ask(port, "GET", path, host="evil.example")
         assert status == 403 and "HOST_NOT_ALLOWED" in body, path
         for host in ("127.0.0.1", "localhost", "api.example", "OTHER.example"):
@@ -381,7 +381,7 @@ def test_callers_behind_a_proxy_are_told_apart(plain):
         return {one["name"] for one in json.loads(ask(plain.ready["admin"], "GET", "/admin/limits")[1])["addresses"]}
 
     for caller in ["203.0.113.5", "6.6.6.6, 203.0.113.6", "203.0.113.7, 127.0.0.1"]:
-        get_status(plain.ready["http"], "/v1/buckets", **{"X-Forwarded-For": caller})
+        get_status(plain.ready["http"], "/notifications/v1/buckets", **{"X-Forwarded-For": caller})
     connection = http.client.HTTPConnection("127.0.0.1", plain.ready["http"], timeout=30)
     for caller in ["203.0.113.8", "203.0.113.9"]:
         # The proxy's connection carries the calls of several callers.

@@ -16,7 +16,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.StartActivityRequest",
     responseType: "campanile.activities.v1.StartActivityResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/activities", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/activities", body: "*"),
     ], scope: "activities:write")
   /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
   public static let updateActivity = MethodDescriptor(
@@ -25,7 +25,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.UpdateActivityRequest",
     responseType: "campanile.activities.v1.UpdateActivityResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/activities/{activity_id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/activities/v1/activities/{activity_id}", body: "*"),
     ], scope: "activities:write")
   /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   public static let batchUpdateActivities = MethodDescriptor(
@@ -34,7 +34,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.BatchUpdateActivitiesRequest",
     responseType: "campanile.activities.v1.BatchUpdateActivitiesResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/activities:batchUpdate", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/activities:batchUpdate", body: "*"),
     ], scope: "activities:write", isBulk: true)
   /// EndActivity ends an activity with a final state, now or later. An activity that has already ended is returned
   /// unchanged.
@@ -44,7 +44,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.EndActivityRequest",
     responseType: "campanile.activities.v1.EndActivityResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/activities/{activity_id}:end", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:end", body: "*"),
     ], scope: "activities:write")
   public static let getActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/GetActivity",
@@ -52,7 +52,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.GetActivityRequest",
     responseType: "campanile.activities.v1.GetActivityResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/activities/{activity_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/activities/{activity_id}", body: ""),
     ], scope: "activities:read")
   /// ListActivities pages through the activities, newest first.
   public static let listActivities = MethodDescriptor(
@@ -61,7 +61,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.ListActivitiesRequest",
     responseType: "campanile.activities.v1.ListActivitiesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/activities", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/activities", body: ""),
     ], scope: "activities:read")
   /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
   /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
@@ -71,7 +71,7 @@ public enum ActivitiesServiceMethods {
     requestType: "campanile.activities.v1.WatchActivitiesRequest",
     responseType: "campanile.activities.v1.WatchActivitiesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/activities:watch", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/activities:watch", body: ""),
     ], scope: "activities:read")
 
   /// All methods in the order of the proto.

@@ -578,7 +578,7 @@ public enum BroadcastChannelsServiceMethods {
     requestType: "campanile.activities.v1.CreateBroadcastChannelRequest",
     responseType: "campanile.activities.v1.CreateBroadcastChannelResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/broadcastChannels", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels", body: "*"),
     ], scope: "activities:operate")
   /// ListBroadcastChannels returns all channels of an app at APNs.
   public static let listBroadcastChannels = MethodDescriptor(
@@ -587,7 +587,7 @@ public enum BroadcastChannelsServiceMethods {
     requestType: "campanile.activities.v1.ListBroadcastChannelsRequest",
     responseType: "campanile.activities.v1.ListBroadcastChannelsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/broadcastChannels", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/broadcastChannels", body: ""),
     ], scope: "activities:operate")
   public static let deleteBroadcastChannel = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/DeleteBroadcastChannel",
@@ -595,7 +595,7 @@ public enum BroadcastChannelsServiceMethods {
     requestType: "campanile.activities.v1.DeleteBroadcastChannelRequest",
     responseType: "campanile.activities.v1.DeleteBroadcastChannelResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/broadcastChannels:delete", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels:delete", body: "*"),
     ], scope: "activities:operate")
   /// SendBroadcast queues a push to a channel. A newer update replaces an unsent one.
   public static let sendBroadcast = MethodDescriptor(
@@ -604,7 +604,7 @@ public enum BroadcastChannelsServiceMethods {
     requestType: "campanile.activities.v1.SendBroadcastRequest",
     responseType: "campanile.activities.v1.SendBroadcastResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/broadcastChannels:send", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels:send", body: "*"),
     ], scope: "activities:operate", isBulk: true)
 
   /// All methods in the order of the proto.

@@ -751,7 +751,7 @@ public enum ActivityDebugServiceMethods {
     requestType: "campanile.activities.v1.GetActivityStatusRequest",
     responseType: "campanile.activities.v1.GetActivityStatusResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/debug/users/{user_id}/activityStatus", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/debug/users/{user_id}/activityStatus", body: ""),
     ], scope: "admin")
   /// TestStart starts a waiting room for tests with the id `000…`. A live test activity ends first.
   public static let testStart = MethodDescriptor(
@@ -760,7 +760,7 @@ public enum ActivityDebugServiceMethods {
     requestType: "campanile.activities.v1.TestStartRequest",
     responseType: "campanile.activities.v1.TestStartResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity", body: "*"),
     ], scope: "admin")
   public static let testToConnected = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToConnected",
@@ -768,7 +768,7 @@ public enum ActivityDebugServiceMethods {
     requestType: "campanile.activities.v1.TestToConnectedRequest",
     responseType: "campanile.activities.v1.TestToConnectedResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:toConnected", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:toConnected", body: "*"),
     ], scope: "admin")
   public static let testToWaiting = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToWaiting",
@@ -776,7 +776,7 @@ public enum ActivityDebugServiceMethods {
     requestType: "campanile.activities.v1.TestToWaitingRequest",
     responseType: "campanile.activities.v1.TestToWaitingResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:toWaiting", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:toWaiting", body: "*"),
     ], scope: "admin")
   public static let testEnd = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestEnd",
@@ -784,7 +784,7 @@ public enum ActivityDebugServiceMethods {
     requestType: "campanile.activities.v1.TestEndRequest",
     responseType: "campanile.activities.v1.TestEndResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:end", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:end", body: "*"),
     ], scope: "admin")
   /// EndAllActivities ends every live activity of a user immediately.
   public static let endAllActivities = MethodDescriptor(
@@ -793,7 +793,7 @@ public enum ActivityDebugServiceMethods {
     requestType: "campanile.activities.v1.EndAllActivitiesRequest",
     responseType: "campanile.activities.v1.EndAllActivitiesResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/activities:endAll", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/activities:endAll", body: "*"),
     ], scope: "admin")
 
   /// All methods in the order of the proto.

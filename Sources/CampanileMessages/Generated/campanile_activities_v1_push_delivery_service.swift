@@ -1431,7 +1431,7 @@ public enum PushDeliveryServiceMethods {
     requestType: "campanile.activities.v1.GetPushRequest",
     responseType: "campanile.activities.v1.GetPushResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/pushes/{apns_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/pushes/{apns_id}", body: ""),
     ], scope: "activities:operate")
   /// ListPushes pages through the pushes that have ended, newest first.
   public static let listPushes = MethodDescriptor(
@@ -1440,7 +1440,7 @@ public enum PushDeliveryServiceMethods {
     requestType: "campanile.activities.v1.ListPushesRequest",
     responseType: "campanile.activities.v1.ListPushesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/pushes", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/pushes", body: ""),
     ], scope: "activities:operate")
   /// ListDeadLetters pages through the pushes that were given up, oldest first.
   public static let listDeadLetters = MethodDescriptor(
@@ -1449,7 +1449,7 @@ public enum PushDeliveryServiceMethods {
     requestType: "campanile.activities.v1.ListDeadLettersRequest",
     responseType: "campanile.activities.v1.ListDeadLettersResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/deadLetters", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/deadLetters", body: ""),
     ], scope: "activities:operate")
   /// ReplayDeadLetters sends dead letters again, under the same ids. A state that was replaced by a newer one is
   /// dropped.
@@ -1459,7 +1459,7 @@ public enum PushDeliveryServiceMethods {
     requestType: "campanile.activities.v1.ReplayDeadLettersRequest",
     responseType: "campanile.activities.v1.ReplayDeadLettersResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/deadLetters:replay", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/deadLetters:replay", body: "*"),
     ], scope: "activities:operate", isBulk: true)
   /// DeleteDeadLetters deletes dead letters.
   public static let deleteDeadLetters = MethodDescriptor(
@@ -1468,7 +1468,7 @@ public enum PushDeliveryServiceMethods {
     requestType: "campanile.activities.v1.DeleteDeadLettersRequest",
     responseType: "campanile.activities.v1.DeleteDeadLettersResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/deadLetters:delete", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/deadLetters:delete", body: "*"),
     ], scope: "activities:operate", isBulk: true)
   /// ListPushStatistics returns an app's counts by hour, oldest first.
   public static let listPushStatistics = MethodDescriptor(
@@ -1477,7 +1477,7 @@ public enum PushDeliveryServiceMethods {
     requestType: "campanile.activities.v1.ListPushStatisticsRequest",
     responseType: "campanile.activities.v1.ListPushStatisticsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/pushStatistics", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/pushStatistics", body: ""),
     ], scope: "activities:operate")
 
   /// All methods in the order of the proto.

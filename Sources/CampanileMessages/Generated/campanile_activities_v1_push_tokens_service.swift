@@ -820,7 +820,7 @@ public enum PushTokensServiceMethods {
     requestType: "campanile.activities.v1.RegisterPushTokenRequest",
     responseType: "campanile.activities.v1.RegisterPushTokenResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/pushTokens", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/pushTokens", body: "*"),
     ], scope: "activities:write")
   public static let getPushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/GetPushToken",
@@ -828,7 +828,7 @@ public enum PushTokensServiceMethods {
     requestType: "campanile.activities.v1.GetPushTokenRequest",
     responseType: "campanile.activities.v1.GetPushTokenResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/pushTokens/{token_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/pushTokens/{token_id}", body: ""),
     ], scope: "activities:read")
   /// ListPushTokens pages through the tokens, sorted by id.
   public static let listPushTokens = MethodDescriptor(
@@ -837,7 +837,7 @@ public enum PushTokensServiceMethods {
     requestType: "campanile.activities.v1.ListPushTokensRequest",
     responseType: "campanile.activities.v1.ListPushTokensResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/pushTokens", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/pushTokens", body: ""),
     ], scope: "activities:read")
   /// DeletePushToken deletes a token, for example at logout. Deleting an unknown token is not an error.
   public static let deletePushToken = MethodDescriptor(
@@ -846,7 +846,7 @@ public enum PushTokensServiceMethods {
     requestType: "campanile.activities.v1.DeletePushTokenRequest",
     responseType: "campanile.activities.v1.DeletePushTokenResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/pushTokens/{token_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/activities/v1/pushTokens/{token_id}", body: ""),
     ], scope: "activities:write")
 
   /// All methods in the order of the proto.

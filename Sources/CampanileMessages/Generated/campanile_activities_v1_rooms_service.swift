@@ -598,7 +598,7 @@ public enum RoomsServiceMethods {
     requestType: "campanile.activities.v1.JoinRoomRequest",
     responseType: "campanile.activities.v1.JoinRoomResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/rooms", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/rooms", body: "*"),
     ], scope: "activities:write")
   /// ReportPeer reports that the peer came or left. Without an activity for the room it has no effect and returns none.
   public static let reportPeer = MethodDescriptor(
@@ -607,7 +607,7 @@ public enum RoomsServiceMethods {
     requestType: "campanile.activities.v1.ReportPeerRequest",
     responseType: "campanile.activities.v1.ReportPeerResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/rooms/{room_id}:reportPeer", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/rooms/{room_id}:reportPeer", body: "*"),
     ], scope: "activities:write")
   /// LeaveRoom ends the room's activity immediately. Without an activity it has no effect.
   public static let leaveRoom = MethodDescriptor(
@@ -616,7 +616,7 @@ public enum RoomsServiceMethods {
     requestType: "campanile.activities.v1.LeaveRoomRequest",
     responseType: "campanile.activities.v1.LeaveRoomResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/rooms/{room_id}:leave", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/rooms/{room_id}:leave", body: "*"),
     ], scope: "activities:write")
   /// DisconnectRooms ends the activities of all rooms of an app immediately.
   public static let disconnectRooms = MethodDescriptor(
@@ -625,7 +625,7 @@ public enum RoomsServiceMethods {
     requestType: "campanile.activities.v1.DisconnectRoomsRequest",
     responseType: "campanile.activities.v1.DisconnectRoomsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/rooms:disconnect", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/rooms:disconnect", body: "*"),
     ], scope: "activities:write")
 
   /// All methods in the order of the proto.

@@ -551,7 +551,7 @@ public enum SigningServiceMethods {
     requestType: "campanile.activities.v1.SignProviderTokenRequest",
     responseType: "campanile.activities.v1.SignProviderTokenResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/signingKeys/{key_id}:signProviderToken", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/signingKeys/{key_id}:signProviderToken", body: "*"),
     ], scope: "admin", hasSecretResponse: true)
   /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
   public static let createSigningKey = MethodDescriptor(
@@ -560,7 +560,7 @@ public enum SigningServiceMethods {
     requestType: "campanile.activities.v1.CreateSigningKeyRequest",
     responseType: "campanile.activities.v1.CreateSigningKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/signingKeys", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/signingKeys", body: "*"),
     ], scope: "admin")
   /// ListSigningKeys returns the keys in use, sorted by team and key id.
   public static let listSigningKeys = MethodDescriptor(
@@ -569,7 +569,7 @@ public enum SigningServiceMethods {
     requestType: "campanile.activities.v1.ListSigningKeysRequest",
     responseType: "campanile.activities.v1.ListSigningKeysResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/signingKeys", body: ""),
+      HTTPRule(verb: "GET", template: "/activities/v1/signingKeys", body: ""),
     ], scope: "admin")
   /// RevokeSigningKey revokes a key immediately and permanently, even if its file still exists. Pushes that need it wait
   /// for another key.
@@ -579,7 +579,7 @@ public enum SigningServiceMethods {
     requestType: "campanile.activities.v1.RevokeSigningKeyRequest",
     responseType: "campanile.activities.v1.RevokeSigningKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/signingKeys/{key_id}:revoke", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/signingKeys/{key_id}:revoke", body: "*"),
     ], scope: "admin")
 
   /// All methods in the order of the proto.

@@ -661,7 +661,7 @@ public enum TimersServiceMethods {
     requestType: "campanile.activities.v1.StartTimerRequest",
     responseType: "campanile.activities.v1.StartTimerResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/timers", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/timers", body: "*"),
     ], scope: "activities:write")
   public static let pauseTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/PauseTimer",
@@ -669,7 +669,7 @@ public enum TimersServiceMethods {
     requestType: "campanile.activities.v1.PauseTimerRequest",
     responseType: "campanile.activities.v1.PauseTimerResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:pause", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:pause", body: "*"),
     ], scope: "activities:write")
   public static let resumeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/ResumeTimer",
@@ -677,7 +677,7 @@ public enum TimersServiceMethods {
     requestType: "campanile.activities.v1.ResumeTimerRequest",
     responseType: "campanile.activities.v1.ResumeTimerResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:resume", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:resume", body: "*"),
     ], scope: "activities:write")
   /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
   /// Returns a stopped timer unchanged.
@@ -687,7 +687,7 @@ public enum TimersServiceMethods {
     requestType: "campanile.activities.v1.StopTimerRequest",
     responseType: "campanile.activities.v1.StopTimerResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:stop", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:stop", body: "*"),
     ], scope: "activities:write")
   /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
   /// Returns a completed timer unchanged.
@@ -697,7 +697,7 @@ public enum TimersServiceMethods {
     requestType: "campanile.activities.v1.CompleteTimerRequest",
     responseType: "campanile.activities.v1.CompleteTimerResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:complete", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:complete", body: "*"),
     ], scope: "activities:write")
 
   /// All methods in the order of the proto.

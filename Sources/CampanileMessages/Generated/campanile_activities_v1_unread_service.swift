@@ -738,7 +738,7 @@ public enum UnreadServiceMethods {
     requestType: "campanile.activities.v1.StartUnreadActivityRequest",
     responseType: "campanile.activities.v1.StartUnreadActivityResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/unreadActivities", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/unreadActivities", body: "*"),
     ], scope: "activities:write")
   /// PutUnreadSummary sets the unread summary that the user's unread activities show. For services of the suite and
   /// operators. A summary that is not newer than the known one changes nothing.
@@ -748,7 +748,7 @@ public enum UnreadServiceMethods {
     requestType: "campanile.activities.v1.PutUnreadSummaryRequest",
     responseType: "campanile.activities.v1.PutUnreadSummaryResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/users/{user_id}/unreadSummary", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/users/{user_id}/unreadSummary", body: "*"),
     ], scope: "activities:operate")
   /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
   /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
@@ -758,7 +758,7 @@ public enum UnreadServiceMethods {
     requestType: "campanile.activities.v1.SendAlertRequest",
     responseType: "campanile.activities.v1.SendAlertResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/users/{user_id}/alerts", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/users/{user_id}/alerts", body: "*"),
     ], scope: "activities:operate")
 
   /// All methods in the order of the proto.

@@ -15,7 +15,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.RecordAttendanceRequest",
     responseType: "campanile.attendance.v1.RecordAttendanceResponse",
     httpRules: [
-      HTTPRule(verb: "PUT", template: "/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
+      HTTPRule(verb: "PUT", template: "/attendance/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
     ], scope: "attendance:write")
   /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   public static let batchRecordAttendance = MethodDescriptor(
@@ -24,7 +24,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.BatchRecordAttendanceRequest",
     responseType: "campanile.attendance.v1.BatchRecordAttendanceResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}/attendance:batchRecord", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}/attendance:batchRecord", body: "*"),
     ], scope: "attendance:write")
   /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
   /// with the reason CONFIRMATION_LATE.
@@ -34,7 +34,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.ConfirmAttendanceRequest",
     responseType: "campanile.attendance.v1.ConfirmAttendanceResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}:confirm", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}:confirm", body: "*"),
     ], scope: "attendance:write")
   /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   public static let getCheckInCode = MethodDescriptor(
@@ -43,7 +43,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.GetCheckInCodeRequest",
     responseType: "campanile.attendance.v1.GetCheckInCodeResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}/checkInCode", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/meetings/{meeting_id}/checkInCode", body: ""),
     ], scope: "attendance:read", hasSecretResponse: true)
   /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
   /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
@@ -54,7 +54,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.CheckInRequest",
     responseType: "campanile.attendance.v1.CheckInResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/checkIn", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/checkIn", body: "*"),
     ], scope: "attendance:write")
   /// ListMeetingAttendance pages through the records of a meeting.
   public static let listMeetingAttendance = MethodDescriptor(
@@ -63,7 +63,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.ListMeetingAttendanceRequest",
     responseType: "campanile.attendance.v1.ListMeetingAttendanceResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}/attendance", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/meetings/{meeting_id}/attendance", body: ""),
     ], scope: "attendance:read")
   /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
   /// LodgeSettings.
@@ -73,7 +73,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.ListMemberAttendanceRequest",
     responseType: "campanile.attendance.v1.ListMemberAttendanceResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members/{member_id}/attendance", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/attendance", body: ""),
     ], scope: "attendance:read")
   /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
   /// returns all objects. Members receive only their own attendance.
@@ -83,7 +83,7 @@ public enum AttendanceServiceMethods {
     requestType: "campanile.attendance.v1.ListChangesRequest",
     responseType: "campanile.attendance.v1.ListChangesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/attendance/changes", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/attendance/changes", body: ""),
     ], scope: "attendance:read")
   /// WatchChanges streams the changes since the token, then every further change as it is committed.
   public static let watchChanges = MethodDescriptor(

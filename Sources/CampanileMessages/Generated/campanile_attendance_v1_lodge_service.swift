@@ -1580,7 +1580,7 @@ public enum LodgeServiceMethods {
     requestType: "campanile.attendance.v1.GetLodgeSettingsRequest",
     responseType: "campanile.attendance.v1.GetLodgeSettingsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/lodgeSettings", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/lodgeSettings", body: ""),
     ], scope: "attendance:read")
   /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
   /// of years in which a meeting moves to another day. For admins.
@@ -1590,7 +1590,7 @@ public enum LodgeServiceMethods {
     requestType: "campanile.attendance.v1.UpdateLodgeSettingsRequest",
     responseType: "campanile.attendance.v1.UpdateLodgeSettingsResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/lodgeSettings", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/attendance/v1/lodgeSettings", body: "*"),
     ], scope: "attendance:write")
   /// ImportCsv imports a whole file or nothing. The first message is the header; the others are the file's bytes. Errors
   /// are reported row by row, and then nothing is changed. For admins.
@@ -1608,7 +1608,7 @@ public enum LodgeServiceMethods {
     requestType: "campanile.attendance.v1.ExportCsvRequest",
     responseType: "campanile.attendance.v1.ExportCsvResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/csv", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/csv", body: ""),
     ], scope: "attendance:read")
   /// ListAuditEntries pages through the audit log, newest first. For admins.
   public static let listAuditEntries = MethodDescriptor(
@@ -1617,7 +1617,7 @@ public enum LodgeServiceMethods {
     requestType: "campanile.attendance.v1.ListAuditEntriesRequest",
     responseType: "campanile.attendance.v1.ListAuditEntriesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/auditEntries", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/auditEntries", body: ""),
     ], scope: "attendance:read")
   /// VerifyAuditLog recomputes the hash chain and reports its progress, at least every 10000 entries. For admins.
   public static let verifyAuditLog = MethodDescriptor(
@@ -1635,7 +1635,7 @@ public enum LodgeServiceMethods {
     requestType: "campanile.attendance.v1.UndoChangeRequest",
     responseType: "campanile.attendance.v1.UndoChangeResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/auditEntries/{sequence}:undo", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/auditEntries/{sequence}:undo", body: "*"),
     ], scope: "attendance:write")
 
   /// All methods in the order of the proto.

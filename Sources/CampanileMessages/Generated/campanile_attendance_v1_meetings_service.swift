@@ -1225,7 +1225,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.CreateMeetingRequest",
     responseType: "campanile.attendance.v1.CreateMeetingResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/meetings", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/meetings", body: "*"),
     ], scope: "attendance:write")
   public static let getMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/GetMeeting",
@@ -1233,7 +1233,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.GetMeetingRequest",
     responseType: "campanile.attendance.v1.GetMeetingResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/meetings/{meeting_id}", body: ""),
     ], scope: "attendance:read")
   /// ListMeetings pages through the meetings, newest first.
   public static let listMeetings = MethodDescriptor(
@@ -1242,7 +1242,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.ListMeetingsRequest",
     responseType: "campanile.attendance.v1.ListMeetingsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/meetings", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/meetings", body: ""),
     ], scope: "attendance:read")
   /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
   public static let listUpcomingMeetings = MethodDescriptor(
@@ -1251,7 +1251,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.ListUpcomingMeetingsRequest",
     responseType: "campanile.attendance.v1.ListUpcomingMeetingsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/meetings:upcoming", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/meetings:upcoming", body: ""),
     ], scope: "attendance:read")
   /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
@@ -1261,7 +1261,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.UpdateMeetingRequest",
     responseType: "campanile.attendance.v1.UpdateMeetingResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/meetings/{meeting.id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/attendance/v1/meetings/{meeting.id}", body: "*"),
     ], scope: "attendance:write")
   /// CancelMeeting sets the status to cancelled. Its attendance records remain but do not count.
   public static let cancelMeeting = MethodDescriptor(
@@ -1270,7 +1270,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.CancelMeetingRequest",
     responseType: "campanile.attendance.v1.CancelMeetingResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}:cancel", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}:cancel", body: "*"),
     ], scope: "attendance:write")
   /// DeleteMeeting deletes a meeting. A meeting with attendance needs `force`; otherwise FAILED_PRECONDITION with the
   /// reason MEETING_HAS_ATTENDANCE.
@@ -1280,7 +1280,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.DeleteMeetingRequest",
     responseType: "campanile.attendance.v1.DeleteMeetingResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/meetings/{meeting_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/attendance/v1/meetings/{meeting_id}", body: ""),
     ], scope: "attendance:write")
   /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
   public static let createCalendarFeed = MethodDescriptor(
@@ -1289,7 +1289,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.CreateCalendarFeedRequest",
     responseType: "campanile.attendance.v1.CreateCalendarFeedResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/calendarFeeds", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/calendarFeeds", body: "*"),
     ], scope: "attendance:write", hasSecretResponse: true)
   /// ListCalendarFeeds returns the caller's feeds.
   public static let listCalendarFeeds = MethodDescriptor(
@@ -1298,7 +1298,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.ListCalendarFeedsRequest",
     responseType: "campanile.attendance.v1.ListCalendarFeedsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/calendarFeeds", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/calendarFeeds", body: ""),
     ], scope: "attendance:read")
   /// DeleteCalendarFeed revokes a feed's secret. For the feed's owner and admins.
   public static let deleteCalendarFeed = MethodDescriptor(
@@ -1307,7 +1307,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.DeleteCalendarFeedRequest",
     responseType: "campanile.attendance.v1.DeleteCalendarFeedResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/calendarFeeds/{feed_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/attendance/v1/calendarFeeds/{feed_id}", body: ""),
     ], scope: "attendance:write")
   /// GetCalendar returns the meetings of the last year and all upcoming ones as iCalendar (RFC 5545). The secret is the
   /// credential: NOT_FOUND if no feed has it.
@@ -1317,7 +1317,7 @@ public enum MeetingsServiceMethods {
     requestType: "campanile.attendance.v1.GetCalendarRequest",
     responseType: "campanile.attendance.v1.GetCalendarResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/calendars/{secret}", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/calendars/{secret}", body: ""),
     ], scope: "public")
 
   /// All methods in the order of the proto.

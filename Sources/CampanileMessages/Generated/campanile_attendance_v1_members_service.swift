@@ -1010,7 +1010,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.CreateMemberRequest",
     responseType: "campanile.attendance.v1.CreateMemberResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/members", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/members", body: "*"),
     ], scope: "attendance:write")
   public static let getMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/GetMember",
@@ -1018,7 +1018,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.GetMemberRequest",
     responseType: "campanile.attendance.v1.GetMemberResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members/{member_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}", body: ""),
     ], scope: "attendance:read")
   /// ListMembers pages through the members, ordered by name.
   public static let listMembers = MethodDescriptor(
@@ -1027,7 +1027,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.ListMembersRequest",
     responseType: "campanile.attendance.v1.ListMembersResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members", body: ""),
     ], scope: "attendance:read")
   /// UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email`.
   public static let updateMember = MethodDescriptor(
@@ -1036,7 +1036,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.UpdateMemberRequest",
     responseType: "campanile.attendance.v1.UpdateMemberResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/members/{member.id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/attendance/v1/members/{member.id}", body: "*"),
     ], scope: "attendance:write")
   /// DeactivateMember ends a membership. The member can no longer log in and is excluded from summaries. Past attendance
   /// remains.
@@ -1046,7 +1046,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.DeactivateMemberRequest",
     responseType: "campanile.attendance.v1.DeactivateMemberResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/members/{member_id}:deactivate", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:deactivate", body: "*"),
     ], scope: "attendance:write")
   /// ReactivateMember reverses DeactivateMember.
   public static let reactivateMember = MethodDescriptor(
@@ -1055,7 +1055,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.ReactivateMemberRequest",
     responseType: "campanile.attendance.v1.ReactivateMemberResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/members/{member_id}:reactivate", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:reactivate", body: "*"),
     ], scope: "attendance:write")
   /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
   /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
@@ -1065,7 +1065,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.SetMemberPinRequest",
     responseType: "campanile.attendance.v1.SetMemberPinResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/members/{member_id}:setPin", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:setPin", body: "*"),
     ], scope: "attendance:write")
   /// ExportMemberData streams everything stored about a member. For the member and admins.
   public static let exportMemberData = MethodDescriptor(
@@ -1074,7 +1074,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.ExportMemberDataRequest",
     responseType: "campanile.attendance.v1.ExportMemberDataResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members/{member_id}:export", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}:export", body: ""),
     ], scope: "attendance:read")
   /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
   /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
@@ -1085,7 +1085,7 @@ public enum MembersServiceMethods {
     requestType: "campanile.attendance.v1.EraseMemberRequest",
     responseType: "campanile.attendance.v1.EraseMemberResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/members/{member_id}:erase", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:erase", body: "*"),
     ], scope: "attendance:write")
 
   /// All methods in the order of the proto.

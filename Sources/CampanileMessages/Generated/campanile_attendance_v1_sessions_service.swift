@@ -603,7 +603,7 @@ public enum SessionsServiceMethods {
     requestType: "campanile.attendance.v1.LoginRequest",
     responseType: "campanile.attendance.v1.LoginResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/sessions", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/sessions", body: "*"),
     ], scope: "public", hasSecretResponse: true)
   /// GetCurrentMember returns the calling member and renews the session for 8 hours from now, up to its end.
   public static let getCurrentMember = MethodDescriptor(
@@ -612,7 +612,7 @@ public enum SessionsServiceMethods {
     requestType: "campanile.attendance.v1.GetCurrentMemberRequest",
     responseType: "campanile.attendance.v1.GetCurrentMemberResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/sessions/current", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/sessions/current", body: ""),
     ], scope: "attendance:read")
   /// Logout ends the session of the call.
   public static let logout = MethodDescriptor(
@@ -621,7 +621,7 @@ public enum SessionsServiceMethods {
     requestType: "campanile.attendance.v1.LogoutRequest",
     responseType: "campanile.attendance.v1.LogoutResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/sessions/current", body: ""),
+      HTTPRule(verb: "DELETE", template: "/attendance/v1/sessions/current", body: ""),
     ], scope: "attendance:write")
   /// ListSessions returns a member's sessions. For the member and admins.
   public static let listSessions = MethodDescriptor(
@@ -630,7 +630,7 @@ public enum SessionsServiceMethods {
     requestType: "campanile.attendance.v1.ListSessionsRequest",
     responseType: "campanile.attendance.v1.ListSessionsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members/{member_id}/sessions", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/sessions", body: ""),
     ], scope: "attendance:read")
   /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
   public static let revokeSessions = MethodDescriptor(
@@ -639,7 +639,7 @@ public enum SessionsServiceMethods {
     requestType: "campanile.attendance.v1.RevokeSessionsRequest",
     responseType: "campanile.attendance.v1.RevokeSessionsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/members/{member_id}:revokeSessions", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:revokeSessions", body: "*"),
     ], scope: "attendance:write")
   /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
   /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
@@ -649,7 +649,7 @@ public enum SessionsServiceMethods {
     requestType: "campanile.attendance.v1.ChangePinRequest",
     responseType: "campanile.attendance.v1.ChangePinResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/sessions/current:changePin", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/sessions/current:changePin", body: "*"),
     ], scope: "attendance:write")
 
   /// All methods in the order of the proto.

@@ -985,7 +985,7 @@ public enum StatisticsServiceMethods {
     requestType: "campanile.attendance.v1.GetMemberStatisticsRequest",
     responseType: "campanile.attendance.v1.GetMemberStatisticsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members/{member_id}/statistics", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/statistics", body: ""),
     ], scope: "attendance:read")
   /// ListMemberSummaries returns the statistics of all active members, ordered by name.
   public static let listMemberSummaries = MethodDescriptor(
@@ -994,7 +994,7 @@ public enum StatisticsServiceMethods {
     requestType: "campanile.attendance.v1.ListMemberSummariesRequest",
     responseType: "campanile.attendance.v1.ListMemberSummariesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/memberSummaries", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/memberSummaries", body: ""),
     ], scope: "attendance:read")
   /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
   /// was eligible for them. For secretaries.
@@ -1004,7 +1004,7 @@ public enum StatisticsServiceMethods {
     requestType: "campanile.attendance.v1.ListAbsenteesRequest",
     responseType: "campanile.attendance.v1.ListAbsenteesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/absentees", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/absentees", body: ""),
     ], scope: "attendance:read")
   /// GetForecast returns how many upcoming meetings a member must attend to reach a percentage. It assumes that all
   /// scheduled meetings take place and that the member is present or absent at each, never excused.
@@ -1014,7 +1014,7 @@ public enum StatisticsServiceMethods {
     requestType: "campanile.attendance.v1.GetForecastRequest",
     responseType: "campanile.attendance.v1.GetForecastResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/members/{member_id}/forecast", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/forecast", body: ""),
     ], scope: "attendance:read")
 
   /// All methods in the order of the proto.

@@ -707,7 +707,7 @@ public enum AccessServiceMethods {
     requestType: "campanile.gateway.v1.CreateApiKeyRequest",
     responseType: "campanile.gateway.v1.CreateApiKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/apiKeys", body: "*"),
+      HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys", body: "*"),
     ], scope: "admin", hasSecretResponse: true)
   /// ListApiKeys returns a page of the keys, newest first, without their secrets.
   public static let listApiKeys = MethodDescriptor(
@@ -716,7 +716,7 @@ public enum AccessServiceMethods {
     requestType: "campanile.gateway.v1.ListApiKeysRequest",
     responseType: "campanile.gateway.v1.ListApiKeysResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/apiKeys", body: ""),
+      HTTPRule(verb: "GET", template: "/gateway/v1/apiKeys", body: ""),
     ], scope: "admin")
   /// RevokeApiKey ends a key at once. Revoking it again has no effect.
   public static let revokeApiKey = MethodDescriptor(
@@ -725,7 +725,7 @@ public enum AccessServiceMethods {
     requestType: "campanile.gateway.v1.RevokeApiKeyRequest",
     responseType: "campanile.gateway.v1.RevokeApiKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/apiKeys/{key_id}:revoke", body: "*"),
+      HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys/{key_id}:revoke", body: "*"),
     ], scope: "admin")
   /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
   /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
@@ -736,7 +736,7 @@ public enum AccessServiceMethods {
     requestType: "campanile.gateway.v1.RotateApiKeyRequest",
     responseType: "campanile.gateway.v1.RotateApiKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/apiKeys/{key_id}:rotate", body: "*"),
+      HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys/{key_id}:rotate", body: "*"),
     ], scope: "admin", hasSecretResponse: true)
 
   /// All methods in the order of the proto.

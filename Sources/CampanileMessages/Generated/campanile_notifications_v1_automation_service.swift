@@ -1356,7 +1356,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.CreateTemplateRequest",
     responseType: "campanile.notifications.v1.CreateTemplateResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/templates", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/templates", body: "*"),
     ], scope: "notifications:write")
   /// ListTemplates pages through the templates, ordered by id.
   public static let listTemplates = MethodDescriptor(
@@ -1365,7 +1365,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.ListTemplatesRequest",
     responseType: "campanile.notifications.v1.ListTemplatesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/templates", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/templates", body: ""),
     ], scope: "notifications:read")
   public static let getTemplate = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/GetTemplate",
@@ -1373,7 +1373,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.GetTemplateRequest",
     responseType: "campanile.notifications.v1.GetTemplateResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/templates/{template_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/templates/{template_id}", body: ""),
     ], scope: "notifications:read")
   /// UpdateTemplate changes the fields named by the mask (AIP-134).
   public static let updateTemplate = MethodDescriptor(
@@ -1382,7 +1382,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.UpdateTemplateRequest",
     responseType: "campanile.notifications.v1.UpdateTemplateResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/templates/{template.id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/notifications/v1/templates/{template.id}", body: "*"),
     ], scope: "notifications:write")
   public static let deleteTemplate = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteTemplate",
@@ -1390,7 +1390,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.DeleteTemplateRequest",
     responseType: "campanile.notifications.v1.DeleteTemplateResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/templates/{template_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/templates/{template_id}", body: ""),
     ], scope: "notifications:write")
   /// CreateHeartbeat creates a heartbeat, which expects beats at once.
   public static let createHeartbeat = MethodDescriptor(
@@ -1399,7 +1399,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.CreateHeartbeatRequest",
     responseType: "campanile.notifications.v1.CreateHeartbeatResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/heartbeats", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/heartbeats", body: "*"),
     ], scope: "notifications:write")
   /// ListHeartbeats pages through the heartbeats, ordered by id.
   public static let listHeartbeats = MethodDescriptor(
@@ -1408,7 +1408,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.ListHeartbeatsRequest",
     responseType: "campanile.notifications.v1.ListHeartbeatsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/heartbeats", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/heartbeats", body: ""),
     ], scope: "notifications:read")
   /// Beat reports that the expected event has happened.
   public static let beat = MethodDescriptor(
@@ -1417,7 +1417,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.BeatRequest",
     responseType: "campanile.notifications.v1.BeatResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/heartbeats/{heartbeat_id}:beat", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/heartbeats/{heartbeat_id}:beat", body: "*"),
     ], scope: "notifications:publish")
   public static let deleteHeartbeat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteHeartbeat",
@@ -1425,7 +1425,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.DeleteHeartbeatRequest",
     responseType: "campanile.notifications.v1.DeleteHeartbeatResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/heartbeats/{heartbeat_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/heartbeats/{heartbeat_id}", body: ""),
     ], scope: "notifications:write")
   public static let createWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/CreateWebhook",
@@ -1433,7 +1433,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.CreateWebhookRequest",
     responseType: "campanile.notifications.v1.CreateWebhookResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/webhooks", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/webhooks", body: "*"),
     ], scope: "notifications:write")
   /// ListWebhooks pages through the webhooks, ordered by id.
   public static let listWebhooks = MethodDescriptor(
@@ -1442,7 +1442,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.ListWebhooksRequest",
     responseType: "campanile.notifications.v1.ListWebhooksResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/webhooks", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/webhooks", body: ""),
     ], scope: "notifications:read")
   /// UpdateWebhook changes the fields named by the mask (AIP-134).
   public static let updateWebhook = MethodDescriptor(
@@ -1451,7 +1451,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.UpdateWebhookRequest",
     responseType: "campanile.notifications.v1.UpdateWebhookResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/webhooks/{webhook.id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/notifications/v1/webhooks/{webhook.id}", body: "*"),
     ], scope: "notifications:write")
   public static let deleteWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteWebhook",
@@ -1459,7 +1459,7 @@ public enum AutomationServiceMethods {
     requestType: "campanile.notifications.v1.DeleteWebhookRequest",
     responseType: "campanile.notifications.v1.DeleteWebhookResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/webhooks/{webhook_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/webhooks/{webhook_id}", body: ""),
     ], scope: "notifications:write")
 
   /// All methods in the order of the proto.

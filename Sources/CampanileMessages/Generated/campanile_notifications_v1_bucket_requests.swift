@@ -31,7 +31,7 @@ public struct CreateBucketRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -95,7 +95,7 @@ public struct CreateBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -140,7 +140,7 @@ public struct GetBucketRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -187,7 +187,7 @@ public struct GetBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -246,7 +246,7 @@ public struct ListBucketsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.onlyDeleted = try reader.bool()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -322,7 +322,7 @@ public struct ListBucketsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -388,7 +388,7 @@ public struct UpdateBucketRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -441,7 +441,7 @@ public struct UpdateBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -493,7 +493,7 @@ public struct DeleteBucketRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -547,7 +547,7 @@ public struct DeleteBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deletedNotificationCount = try reader.int32()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -594,7 +594,7 @@ public struct UndeleteBucketRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -641,7 +641,7 @@ public struct UndeleteBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -693,7 +693,7 @@ public struct SnoozeBucketRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.snoozeEndTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -748,7 +748,7 @@ public struct SnoozeBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

@@ -214,7 +214,7 @@ public enum DeliveryServiceMethods {
     requestType: "campanile.notifications.v1.RecordDeliveriesRequest",
     responseType: "campanile.notifications.v1.RecordDeliveriesResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/deliveries:record", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/deliveries:record", body: "*"),
     ], scope: "notifications:operate")
 
   /// All methods in the order of the proto.

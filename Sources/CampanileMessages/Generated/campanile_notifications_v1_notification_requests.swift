@@ -59,7 +59,7 @@ public struct CreateNotificationRequest: ValidatedMessage {
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         self.heartbeatId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -157,7 +157,7 @@ public struct CreateNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -207,7 +207,7 @@ public struct BatchCreateNotificationsRequest: ValidatedMessage {
           self.requests.append(try CreateNotificationRequest(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -265,7 +265,7 @@ public struct BatchCreateNotificationsResponse: ProtoMessage {
           self.results.append(try BatchCreateResult(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -322,7 +322,7 @@ public struct BatchCreateResult: ValidatedMessage {
         if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .error(try BatchError(from: &reader))
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -409,7 +409,7 @@ public struct BatchError: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.field = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -472,7 +472,7 @@ public struct GetNotificationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -519,7 +519,7 @@ public struct GetNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -599,7 +599,7 @@ public struct ListNotificationsRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -693,7 +693,7 @@ public struct ListNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -759,7 +759,7 @@ public struct UpdateNotificationRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -812,7 +812,7 @@ public struct UpdateNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -862,7 +862,7 @@ public struct MarkNotificationsReadRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -925,7 +925,7 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -983,7 +983,7 @@ public struct MarkNotificationsUnreadRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1046,7 +1046,7 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1104,7 +1104,7 @@ public struct DeleteNotificationsRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1166,7 +1166,7 @@ public struct DeleteNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1224,7 +1224,7 @@ public struct UndeleteNotificationsRequest: ValidatedMessage {
           self.notificationIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1286,7 +1286,7 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1347,7 +1347,7 @@ public struct ListDeletedNotificationsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1415,7 +1415,7 @@ public struct ListDeletedNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1480,7 +1480,7 @@ public struct MarkAllNotificationsReadRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.throughNotificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1546,7 +1546,7 @@ public struct MarkAllNotificationsReadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1606,7 +1606,7 @@ public struct SnoozeNotificationRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.releaseTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1661,7 +1661,7 @@ public struct SnoozeNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1713,7 +1713,7 @@ public struct PostponeNotificationRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.releaseTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1772,7 +1772,7 @@ public struct PostponeNotificationResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1824,7 +1824,7 @@ public struct ListScheduledNotificationsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1892,7 +1892,7 @@ public struct ListScheduledNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1949,7 +1949,7 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -1985,7 +1985,7 @@ public struct CancelScheduledNotificationResponse: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -2005,7 +2005,7 @@ public struct GetUnreadCountsRequest: ProtoMessage {
     var more = try reader.beginObject()
     while more {
       _ = try reader.key()
-      try reader.unknownField()
+      try reader.skipValue()
       more = try reader.nextMember()
     }
   }
@@ -2036,7 +2036,7 @@ public struct GetUnreadCountsResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
@@ -2097,7 +2097,7 @@ public struct UnreadCounts: ProtoMessage {
           self.byBucket[key] = try reader.int32()
           moreEntries = try reader.nextMember()
         }
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }

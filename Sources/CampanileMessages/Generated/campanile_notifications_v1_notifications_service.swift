@@ -15,7 +15,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.CreateBucketRequest",
     responseType: "campanile.notifications.v1.CreateBucketResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/buckets", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/buckets", body: "*"),
     ], scope: "notifications:write")
   public static let getBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetBucket",
@@ -23,7 +23,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetBucketRequest",
     responseType: "campanile.notifications.v1.GetBucketResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets/{bucket_id}", body: ""),
     ], scope: "notifications:read")
   /// ListBuckets pages through the buckets, ordered by name.
   public static let listBuckets = MethodDescriptor(
@@ -32,7 +32,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ListBucketsRequest",
     responseType: "campanile.notifications.v1.ListBucketsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/buckets", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets", body: ""),
     ], scope: "notifications:read")
   /// UpdateBucket changes the fields named by the mask (AIP-134).
   public static let updateBucket = MethodDescriptor(
@@ -41,7 +41,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.UpdateBucketRequest",
     responseType: "campanile.notifications.v1.UpdateBucketResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/buckets/{bucket.id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/notifications/v1/buckets/{bucket.id}", body: "*"),
     ], scope: "notifications:write")
   /// DeleteBucket deletes a bucket with its notifications for all members; UndeleteBucket can restore it for 30 days.
   /// Only the owner may delete it; a member leaves with UnshareBucket.
@@ -51,7 +51,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.DeleteBucketRequest",
     responseType: "campanile.notifications.v1.DeleteBucketResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/buckets/{bucket_id}", body: ""),
     ], scope: "notifications:write")
   /// UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164).
   public static let undeleteBucket = MethodDescriptor(
@@ -60,7 +60,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.UndeleteBucketRequest",
     responseType: "campanile.notifications.v1.UndeleteBucketResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:undelete", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}:undelete", body: "*"),
     ], scope: "notifications:write")
   /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
   public static let snoozeBucket = MethodDescriptor(
@@ -69,7 +69,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.SnoozeBucketRequest",
     responseType: "campanile.notifications.v1.SnoozeBucketResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:snooze", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}:snooze", body: "*"),
     ], scope: "notifications:write")
   /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
   /// (AIP-155).
@@ -79,7 +79,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.CreateNotificationRequest",
     responseType: "campanile.notifications.v1.CreateNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications", body: "*"),
     ], scope: "notifications:publish")
   /// BatchCreateNotifications publishes up to 1000 notifications in one commit, with results in the order of the
   /// request.
@@ -89,7 +89,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.BatchCreateNotificationsRequest",
     responseType: "campanile.notifications.v1.BatchCreateNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications:batchCreate", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications:batchCreate", body: "*"),
     ], scope: "notifications:publish")
   public static let getNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetNotification",
@@ -97,7 +97,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetNotificationRequest",
     responseType: "campanile.notifications.v1.GetNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications/{notification_id}", body: ""),
     ], scope: "notifications:read")
   /// ListNotifications pages through notifications, newest first.
   public static let listNotifications = MethodDescriptor(
@@ -106,7 +106,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ListNotificationsRequest",
     responseType: "campanile.notifications.v1.ListNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications", body: ""),
     ], scope: "notifications:read")
   /// UpdateNotification changes the fields named by the mask (AIP-134).
   public static let updateNotification = MethodDescriptor(
@@ -115,7 +115,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.UpdateNotificationRequest",
     responseType: "campanile.notifications.v1.UpdateNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/notifications/{notification.id}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/notifications/v1/notifications/{notification.id}", body: "*"),
     ], scope: "notifications:write")
   /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
   public static let markNotificationsRead = MethodDescriptor(
@@ -124,7 +124,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.MarkNotificationsReadRequest",
     responseType: "campanile.notifications.v1.MarkNotificationsReadResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications:markRead", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications:markRead", body: "*"),
     ], scope: "notifications:write")
   /// MarkNotificationsUnread clears the read time of up to 1000 notifications.
   public static let markNotificationsUnread = MethodDescriptor(
@@ -133,7 +133,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.MarkNotificationsUnreadRequest",
     responseType: "campanile.notifications.v1.MarkNotificationsUnreadResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications:markUnread", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications:markUnread", body: "*"),
     ], scope: "notifications:write")
   /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
   public static let deleteNotifications = MethodDescriptor(
@@ -142,7 +142,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.DeleteNotificationsRequest",
     responseType: "campanile.notifications.v1.DeleteNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications:batchDelete", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications:batchDelete", body: "*"),
     ], scope: "notifications:write")
   /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
   public static let undeleteNotifications = MethodDescriptor(
@@ -151,7 +151,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.UndeleteNotificationsRequest",
     responseType: "campanile.notifications.v1.UndeleteNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications:undelete", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications:undelete", body: "*"),
     ], scope: "notifications:write")
   /// ListDeletedNotifications pages through the notifications that can be restored, last deleted first.
   public static let listDeletedNotifications = MethodDescriptor(
@@ -160,7 +160,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ListDeletedNotificationsRequest",
     responseType: "campanile.notifications.v1.ListDeletedNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications:deleted", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications:deleted", body: ""),
     ], scope: "notifications:read")
   /// MarkAllNotificationsRead marks all notifications of the bucket or the user as read, up to one of them.
   public static let markAllNotificationsRead = MethodDescriptor(
@@ -169,7 +169,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.MarkAllNotificationsReadRequest",
     responseType: "campanile.notifications.v1.MarkAllNotificationsReadResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications:markAllRead", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications:markAllRead", body: "*"),
     ], scope: "notifications:write")
   /// SnoozeNotification leaves a notification in the lists and hands it over to the devices again later.
   public static let snoozeNotification = MethodDescriptor(
@@ -178,7 +178,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.SnoozeNotificationRequest",
     responseType: "campanile.notifications.v1.SnoozeNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:snooze", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications/{notification_id}:snooze", body: "*"),
     ], scope: "notifications:write")
   /// PostponeNotification marks a notification as read until it becomes unread again later.
   public static let postponeNotification = MethodDescriptor(
@@ -187,7 +187,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.PostponeNotificationRequest",
     responseType: "campanile.notifications.v1.PostponeNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:postpone", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications/{notification_id}:postpone", body: "*"),
     ], scope: "notifications:write")
   /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.
   public static let listScheduledNotifications = MethodDescriptor(
@@ -196,7 +196,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ListScheduledNotificationsRequest",
     responseType: "campanile.notifications.v1.ListScheduledNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/scheduledNotifications", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/scheduledNotifications", body: ""),
     ], scope: "notifications:read")
   /// CancelScheduledNotification cancels a scheduled notification of the caller.
   public static let cancelScheduledNotification = MethodDescriptor(
@@ -205,7 +205,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.CancelScheduledNotificationRequest",
     responseType: "campanile.notifications.v1.CancelScheduledNotificationResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/scheduledNotifications/{notification_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/scheduledNotifications/{notification_id}", body: ""),
     ], scope: "notifications:write")
   /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
   public static let searchNotifications = MethodDescriptor(
@@ -214,7 +214,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.SearchNotificationsRequest",
     responseType: "campanile.notifications.v1.SearchNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications:search", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications:search", body: ""),
     ], scope: "notifications:read")
   /// GetAttachmentContent returns a medium that was published inline.
   public static let getAttachmentContent = MethodDescriptor(
@@ -223,7 +223,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetAttachmentContentRequest",
     responseType: "campanile.notifications.v1.GetAttachmentContentResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/attachments/{content_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications/{notification_id}/attachments/{content_id}", body: ""),
     ], scope: "notifications:read")
   /// GetLongLook returns a watch's view of a notification, even if the watch has not received it yet.
   public static let getLongLook = MethodDescriptor(
@@ -232,7 +232,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetLongLookRequest",
     responseType: "campanile.notifications.v1.GetLongLookResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/longLook", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications/{notification_id}/longLook", body: ""),
     ], scope: "notifications:read")
   /// InvokeAction runs an action of a notification and stores its result.
   public static let invokeAction = MethodDescriptor(
@@ -241,7 +241,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.InvokeActionRequest",
     responseType: "campanile.notifications.v1.InvokeActionResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:invoke", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/notifications/{notification_id}:invoke", body: "*"),
     ], scope: "notifications:write")
   /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   public static let listActionRuns = MethodDescriptor(
@@ -250,7 +250,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ListActionRunsRequest",
     responseType: "campanile.notifications.v1.ListActionRunsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/actionRuns", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/actionRuns", body: ""),
     ], scope: "notifications:read")
   /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
   public static let explainDelivery = MethodDescriptor(
@@ -259,7 +259,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.ExplainDeliveryRequest",
     responseType: "campanile.notifications.v1.ExplainDeliveryResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/delivery", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications/{notification_id}/delivery", body: ""),
     ], scope: "notifications:read")
   /// GetUnreadSummary returns the current content of the user's Live Activity.
   public static let getUnreadSummary = MethodDescriptor(
@@ -268,7 +268,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetUnreadSummaryRequest",
     responseType: "campanile.notifications.v1.GetUnreadSummaryResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications:unreadSummary", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications:unreadSummary", body: ""),
     ], scope: "notifications:read")
   public static let getUserSettings = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUserSettings",
@@ -276,7 +276,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetUserSettingsRequest",
     responseType: "campanile.notifications.v1.GetUserSettingsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/settings", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/settings", body: ""),
     ], scope: "notifications:read")
   /// UpdateUserSettings changes the fields named by the mask (AIP-134).
   public static let updateUserSettings = MethodDescriptor(
@@ -285,7 +285,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.UpdateUserSettingsRequest",
     responseType: "campanile.notifications.v1.UpdateUserSettingsResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/v1/settings", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/notifications/v1/settings", body: "*"),
     ], scope: "notifications:write")
   /// GetUnreadCounts returns the unread counts of every bucket with unread notifications, and their sum.
   public static let getUnreadCounts = MethodDescriptor(
@@ -294,7 +294,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.GetUnreadCountsRequest",
     responseType: "campanile.notifications.v1.GetUnreadCountsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications:unreadCounts", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications:unreadCounts", body: ""),
     ], scope: "notifications:read")
   /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
   /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
@@ -304,7 +304,7 @@ public enum NotificationsServiceMethods {
     requestType: "campanile.notifications.v1.WatchNotificationsRequest",
     responseType: "campanile.notifications.v1.WatchNotificationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/notifications:watch", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications:watch", body: ""),
     ], scope: "notifications:read")
 
   /// All methods in the order of the proto.

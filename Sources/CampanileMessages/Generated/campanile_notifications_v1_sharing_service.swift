@@ -998,7 +998,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.InviteToBucketRequest",
     responseType: "campanile.notifications.v1.InviteToBucketResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/invitations", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/invitations", body: "*"),
     ], scope: "notifications:write")
   /// ListBucketInvitations pages through the invitations of a bucket that are pending or ended within 30 days, ordered
   /// by the invited users' ids.
@@ -1008,7 +1008,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ListBucketInvitationsRequest",
     responseType: "campanile.notifications.v1.ListBucketInvitationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/invitations", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets/{bucket_id}/invitations", body: ""),
     ], scope: "notifications:read")
   /// CancelInvitation withdraws an invitation. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, if that was
   /// accepted or declined.
@@ -1018,7 +1018,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.CancelInvitationRequest",
     responseType: "campanile.notifications.v1.CancelInvitationResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/invitations/{invitation_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/buckets/{bucket_id}/invitations/{invitation_id}", body: ""),
     ], scope: "notifications:write")
   /// ListInvitations pages through the pending invitations that the caller has received, newest first. Apps poll it,
   /// because an invitation causes neither a push nor an event of a watch.
@@ -1028,7 +1028,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ListInvitationsRequest",
     responseType: "campanile.notifications.v1.ListInvitationsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/invitations", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/invitations", body: ""),
     ], scope: "notifications:read")
   /// AcceptInvitation makes the caller a member: the bucket appears among the caller's, and later publications are
   /// copied to the caller. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, for an invitation that ended
@@ -1040,7 +1040,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.AcceptInvitationRequest",
     responseType: "campanile.notifications.v1.AcceptInvitationResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/invitations/{invitation_id}:accept", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/invitations/{invitation_id}:accept", body: "*"),
     ], scope: "notifications:write")
   /// DeclineInvitation declines an invitation. The same bucket cannot invite the caller again for 30 days.
   public static let declineInvitation = MethodDescriptor(
@@ -1049,7 +1049,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.DeclineInvitationRequest",
     responseType: "campanile.notifications.v1.DeclineInvitationResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/invitations/{invitation_id}:decline", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/invitations/{invitation_id}:decline", body: "*"),
     ], scope: "notifications:write")
   /// CreateInviteCode creates a code with which users join the bucket themselves. Only this response contains the
   /// secret.
@@ -1059,7 +1059,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.CreateInviteCodeRequest",
     responseType: "campanile.notifications.v1.CreateInviteCodeResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/inviteCodes", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/inviteCodes", body: "*"),
     ], scope: "notifications:write", hasSecretResponse: true)
   /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
   public static let listInviteCodes = MethodDescriptor(
@@ -1068,7 +1068,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ListInviteCodesRequest",
     responseType: "campanile.notifications.v1.ListInviteCodesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/inviteCodes", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets/{bucket_id}/inviteCodes", body: ""),
     ], scope: "notifications:read")
   /// RevokeInviteCode revokes a code. Members admitted by it remain.
   public static let revokeInviteCode = MethodDescriptor(
@@ -1077,7 +1077,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.RevokeInviteCodeRequest",
     responseType: "campanile.notifications.v1.RevokeInviteCodeResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/inviteCodes/{code_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/buckets/{bucket_id}/inviteCodes/{code_id}", body: ""),
     ], scope: "notifications:write")
   /// AcceptInviteCode makes the caller a member of the code's bucket. For a member, it changes nothing and consumes no
   /// use. It fails with NOT_FOUND, reason `INVITE_CODE_INVALID`, for an unknown, revoked, expired or used-up code.
@@ -1087,7 +1087,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.AcceptInviteCodeRequest",
     responseType: "campanile.notifications.v1.AcceptInviteCodeResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/inviteCodes:accept", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/inviteCodes:accept", body: "*"),
     ], scope: "notifications:write")
   /// BlockUser hides invitations from a user and to that user's buckets, including pending ones. The blocked user cannot
   /// detect it. Buckets that the caller has joined remain until the caller leaves them. At most 1000, then
@@ -1098,7 +1098,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.BlockUserRequest",
     responseType: "campanile.notifications.v1.BlockUserResponse",
     httpRules: [
-      HTTPRule(verb: "PUT", template: "/v1/blockedUsers/{user_id}", body: "*"),
+      HTTPRule(verb: "PUT", template: "/notifications/v1/blockedUsers/{user_id}", body: "*"),
     ], scope: "notifications:write")
   /// UnblockUser shows later invitations from a user again. Invitations that were hidden remain hidden until they are
   /// repeated.
@@ -1108,7 +1108,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.UnblockUserRequest",
     responseType: "campanile.notifications.v1.UnblockUserResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/blockedUsers/{user_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/blockedUsers/{user_id}", body: ""),
     ], scope: "notifications:write")
   /// ListBlockedUsers pages through the users blocked by the caller, ordered by id.
   public static let listBlockedUsers = MethodDescriptor(
@@ -1117,7 +1117,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ListBlockedUsersRequest",
     responseType: "campanile.notifications.v1.ListBlockedUsersResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/blockedUsers", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/blockedUsers", body: ""),
     ], scope: "notifications:read")
   /// ShareBucket changes the role of a member at once. It sends any other user an invitation, with the errors of
   /// InviteToBucket; the response then has `invitation` and no `share`.
@@ -1127,7 +1127,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ShareBucketRequest",
     responseType: "campanile.notifications.v1.ShareBucketResponse",
     httpRules: [
-      HTTPRule(verb: "PUT", template: "/v1/buckets/{bucket_id}/shares/{user_id}", body: "*"),
+      HTTPRule(verb: "PUT", template: "/notifications/v1/buckets/{bucket_id}/shares/{user_id}", body: "*"),
     ], scope: "notifications:write")
   /// UnshareBucket ends a share and deletes the member's copies. Members may end their own share; the bucket cannot
   /// invite them again for 30 days, but an invite code still admits them.
@@ -1137,7 +1137,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.UnshareBucketRequest",
     responseType: "campanile.notifications.v1.UnshareBucketResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/shares/{user_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/buckets/{bucket_id}/shares/{user_id}", body: ""),
     ], scope: "notifications:write")
   /// ListBucketShares returns all shares of a bucket, at most 100.
   public static let listBucketShares = MethodDescriptor(
@@ -1146,7 +1146,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ListBucketSharesRequest",
     responseType: "campanile.notifications.v1.ListBucketSharesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/shares", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets/{bucket_id}/shares", body: ""),
     ], scope: "notifications:read")
   /// CreatePublishKey creates a key that only permits publishing into one bucket. Only this response contains the
   /// secret.
@@ -1156,7 +1156,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.CreatePublishKeyRequest",
     responseType: "campanile.notifications.v1.CreatePublishKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/publishKeys", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/publishKeys", body: "*"),
     ], scope: "notifications:write", hasSecretResponse: true)
   /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
   public static let listPublishKeys = MethodDescriptor(
@@ -1165,7 +1165,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.ListPublishKeysRequest",
     responseType: "campanile.notifications.v1.ListPublishKeysResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/publishKeys", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets/{bucket_id}/publishKeys", body: ""),
     ], scope: "notifications:read")
   public static let revokePublishKey = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/RevokePublishKey",
@@ -1173,7 +1173,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.RevokePublishKeyRequest",
     responseType: "campanile.notifications.v1.RevokePublishKeyResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/publishKeys/{key_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/buckets/{bucket_id}/publishKeys/{key_id}", body: ""),
     ], scope: "notifications:write")
   /// PublishWithKey publishes into the bucket of a publish key. Any caller with the secret may call it. It fails with
   /// UNAUTHENTICATED for an unknown, revoked or expired key.
@@ -1183,7 +1183,7 @@ public enum SharingServiceMethods {
     requestType: "campanile.notifications.v1.PublishWithKeyRequest",
     responseType: "campanile.notifications.v1.PublishWithKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/publish", body: "*"),
+      HTTPRule(verb: "POST", template: "/notifications/v1/publish", body: "*"),
     ], scope: "public")
 
   /// All methods in the order of the proto.

@@ -638,7 +638,7 @@ public enum TransferServiceMethods {
     requestType: "campanile.notifications.v1.ExportUserDataRequest",
     responseType: "campanile.notifications.v1.ExportUserDataResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/export", body: ""),
+      HTTPRule(verb: "GET", template: "/notifications/v1/export", body: ""),
     ], scope: "notifications:read")
   /// ImportUserData adds what the caller does not have yet. Existing objects, by id, remain unchanged, so that repeating
   /// an import has no effect. A rejected entry is reported with its index and does not stop the others.

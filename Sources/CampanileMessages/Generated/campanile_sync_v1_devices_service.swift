@@ -1177,7 +1177,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.RegisterDeviceRequest",
     responseType: "campanile.sync.v1.RegisterDeviceResponse",
     httpRules: [
-      HTTPRule(verb: "PUT", template: "/v1/syncDevices/{device.id}", body: "device"),
+      HTTPRule(verb: "PUT", template: "/sync/v1/syncDevices/{device.id}", body: "device"),
     ], scope: "sync:write")
   public static let listSyncDevices = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/ListSyncDevices",
@@ -1185,7 +1185,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.ListSyncDevicesRequest",
     responseType: "campanile.sync.v1.ListSyncDevicesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/syncDevices", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/syncDevices", body: ""),
     ], scope: "sync:read")
   /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
   public static let unregisterDevice = MethodDescriptor(
@@ -1194,7 +1194,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.UnregisterDeviceRequest",
     responseType: "campanile.sync.v1.UnregisterDeviceResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/syncDevices/{device_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/sync/v1/syncDevices/{device_id}", body: ""),
     ], scope: "sync:write")
   /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
   /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
@@ -1205,7 +1205,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.PublishUpdateRequest",
     responseType: "campanile.sync.v1.PublishUpdateResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/syncDevices/{device_id}/updates", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/syncDevices/{device_id}/updates", body: "*"),
     ], scope: "sync:publish")
   /// ListUpdates returns a device's waiting messages, oldest first.
   public static let listUpdates = MethodDescriptor(
@@ -1214,7 +1214,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.ListUpdatesRequest",
     responseType: "campanile.sync.v1.ListUpdatesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/syncDevices/{device_id}/updates", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/syncDevices/{device_id}/updates", body: ""),
     ], scope: "sync:read")
   /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
   /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
@@ -1224,7 +1224,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.WatchUpdatesRequest",
     responseType: "campanile.sync.v1.WatchUpdatesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/syncDevices/{device_id}/updates:watch", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/syncDevices/{device_id}/updates:watch", body: ""),
     ], scope: "sync:read")
   /// AcknowledgeUpdates confirms that a device has handled everything through a sequence, which is then never sent
   /// again.
@@ -1234,7 +1234,7 @@ public enum DevicesServiceMethods {
     requestType: "campanile.sync.v1.AcknowledgeUpdatesRequest",
     responseType: "campanile.sync.v1.AcknowledgeUpdatesResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/syncDevices/{device_id}/updates:acknowledge", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/syncDevices/{device_id}/updates:acknowledge", body: "*"),
     ], scope: "sync:write")
 
   /// All methods in the order of the proto.

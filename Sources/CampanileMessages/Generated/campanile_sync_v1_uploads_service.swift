@@ -725,7 +725,7 @@ public enum UploadsServiceMethods {
     requestType: "campanile.sync.v1.CreateUploadRequest",
     responseType: "campanile.sync.v1.CreateUploadResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/uploads", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/uploads", body: "*"),
     ], scope: "sync:write")
   /// UploadContent sends chunks from an offset. If the stream ends or breaks, the received bytes remain: GetUpload
   /// returns their number, and another UploadContent continues there. The last byte completes the upload if the declared
@@ -743,7 +743,7 @@ public enum UploadsServiceMethods {
     requestType: "campanile.sync.v1.GetUploadRequest",
     responseType: "campanile.sync.v1.GetUploadResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/uploads/{upload_id}", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/uploads/{upload_id}", body: ""),
     ], scope: "sync:read")
   /// CancelUpload deletes an upload. A missing upload is not an error.
   public static let cancelUpload = MethodDescriptor(
@@ -752,7 +752,7 @@ public enum UploadsServiceMethods {
     requestType: "campanile.sync.v1.CancelUploadRequest",
     responseType: "campanile.sync.v1.CancelUploadResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/uploads/{upload_id}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/sync/v1/uploads/{upload_id}", body: ""),
     ], scope: "sync:write")
 
   /// All methods in the order of the proto.

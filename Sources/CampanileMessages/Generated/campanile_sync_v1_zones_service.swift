@@ -924,7 +924,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.CreateZoneRequest",
     responseType: "campanile.sync.v1.CreateZoneResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/v1/zones", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/zones", body: "*"),
     ], scope: "sync:write")
   public static let getZone = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/GetZone",
@@ -932,7 +932,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.GetZoneRequest",
     responseType: "campanile.sync.v1.GetZoneResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/zones/{zone}", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}", body: ""),
     ], scope: "sync:read")
   /// ListZones pages through the zones by name, and returns the user's total storage use.
   public static let listZones = MethodDescriptor(
@@ -941,7 +941,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.ListZonesRequest",
     responseType: "campanile.sync.v1.ListZonesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/zones", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones", body: ""),
     ], scope: "sync:read")
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
   /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
@@ -951,7 +951,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.DeleteZoneRequest",
     responseType: "campanile.sync.v1.DeleteZoneResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/v1/zones/{zone}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/sync/v1/zones/{zone}", body: ""),
     ], scope: "sync:write")
   /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
   /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
@@ -961,7 +961,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.ListZoneChangesRequest",
     responseType: "campanile.sync.v1.ListZoneChangesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/zones/{zone}/changes", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/changes", body: ""),
     ], scope: "sync:read")
   /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
   /// same error as ListZoneChanges.
@@ -971,7 +971,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.WatchZoneChangesRequest",
     responseType: "campanile.sync.v1.WatchZoneChangesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/v1/zones/{zone}/changes:watch", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/changes:watch", body: ""),
     ], scope: "sync:read")
 
   /// All methods in the order of the proto.

@@ -2,28 +2,28 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 
-/// Downloads of an asset's content: `GET /v1/zones/{zone}/assets/{name}/content`, with conditions and ranges (RFC 9110
+/// Downloads of an asset's content: `GET /sync/v1/zones/{zone}/assets/{name}/content`, with conditions and ranges (RFC 9110
 /// sections 13 and 14).
 ///
 /// The content comes from `DownloadAsset`, whose first message has the data for the headers.
 enum AssetContent {
   /// The path in OpenAPI's syntax.
-  static let path = "/v1/zones/{zone}/assets/{name}/content"
+  static let path = "/sync/v1/zones/{zone}/assets/{name}/content"
 
   /// Decides how to handle a request for an asset's content. Returns nil for other paths.
   static func decide(
     _ request: RequestHead, segments: [Substring], table: HTTPTable, _ target: inout HTTPJudgedTarget
   ) throws(RPCError) -> HTTPDecision? {
-    guard segments.count == 6, segments[0] == "v1", segments[1] == "zones", segments[3] == "assets",
-      segments[5] == "content", let method = table.method(AssetsServiceMethods.downloadAsset.path[...])
+    guard segments.count == 7, segments[..<3] == ["sync", "v1", "zones"], segments[4] == "assets",
+      segments[6] == "content", let method = table.method(AssetsServiceMethods.downloadAsset.path[...])
     else { return nil }
     let uploader = table.method(AssetsServiceMethods.putAsset.path[...])
     let verbs = ["GET", "HEAD"] + (uploader == nil ? [] : ["PUT"])
     let put = request.method == "PUT" ? uploader : nil
     target.method = (put ?? method).path
     try request.checkSingles()
-    let zone = try RequestPath.decoded(segments[2])
-    let name = try RequestPath.decoded(segments[4])
+    let zone = try RequestPath.decoded(segments[3])
+    let name = try RequestPath.decoded(segments[5])
     if let put {
       var tree = ParamsTree()
       try put.binding.bind(["zone"], zone, into: &tree)

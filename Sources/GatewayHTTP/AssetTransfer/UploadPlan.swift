@@ -4,7 +4,7 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 
-/// A new content for an asset, sent as the body of `PUT /v1/zones/{zone}/assets/{name}/content`.
+/// A new content for an asset, sent as the body of `PUT /sync/v1/zones/{zone}/assets/{name}/content`.
 ///
 /// The body may be as long as the service allows, because it is not buffered here; see `ContentUpload`.
 struct UploadPlan: Sendable {

@@ -1,7 +1,7 @@
 /// The bindings of one path. Templates that differ only in the names of their variables share a path, because a request
 /// cannot tell them apart.
 struct SharedPath {
-  /// The path in OpenAPI's syntax, such as `/v1/buckets/{bucketId}:snooze`. Each variable becomes one segment, because
+  /// The path in OpenAPI's syntax, such as `/notifications/v1/buckets/{bucketId}:snooze`. Each variable becomes one segment, because
   /// OpenAPI has no longer ones.
   let path: String
   /// The names of the variables, in their order.

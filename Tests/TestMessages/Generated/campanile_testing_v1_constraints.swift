@@ -159,19 +159,19 @@ package struct Constraints: ValidatedMessage {
       case 16:
         try reader.accept(16, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Color.self) { self.color = value }
+        self.color = try reader.enumeration(Color.self)
       case 17:
         try reader.accept(17, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Color.self) { self.known = value }
+        self.known = try reader.enumeration(Color.self)
       case 18:
         try reader.accept(18, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Color.self) { self.anyColor = value }
+        self.anyColor = try reader.enumeration(Color.self)
       case 19:
         try reader.accept(19, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Color.self) { self.someColor = value }
+        self.someColor = try reader.enumeration(Color.self)
       case 20:
         try reader.accept(20, &seen0)
         if try reader.null() { break }
@@ -193,7 +193,7 @@ package struct Constraints: ValidatedMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          if let value = try reader.enumeration(Color.self) { self.colors.append(value) }
+          self.colors.append(try reader.enumeration(Color.self))
           moreElements = try reader.nextElement()
         }
       case 23:
@@ -274,12 +274,12 @@ package struct Constraints: ValidatedMessage {
         try reader.accept(34, &seen0)
         if try reader.null() { break }
         if self.other != nil { throw reader.oneofConflict() }
-        if let value = try reader.enumeration(Color.self) { self.other = .right(value) }
+        self.other = .right(try reader.enumeration(Color.self))
       case 35:
         try reader.accept(35, &seen0)
         if try reader.null() { break }
         self.scalars = try Scalars(from: &reader)
-      default: try reader.unknownField()
+      default: try reader.skipValue()
       }
       more = try reader.nextMember()
     }
