@@ -83,15 +83,18 @@ enum OpenAPIDocument {
   private static let headers = JSONTree.object([
     "IfMatch": header(
       "If-Match", "The etag that the object must have, in double quotes; `*` for any.",
-      .entityTag),
+      .entityTag, example: "\"v3\""),
     "IdempotencyKey": header(
       "Idempotency-Key", "A repetition with the same key within 24 h returns the first response.",
-      .text(pattern: "^[!-~]{1,64}$")),
+      .text(pattern: "^[!-~]{1,64}$"), example: "7f0c2d9a"),
   ])
 
-  private static func header(_ name: String, _ description: String, _ schema: JSONTree) -> JSONTree {
+  private static func header(
+    _ name: String, _ description: String, _ schema: JSONTree, example: String
+  ) -> JSONTree {
     .object([
       "name": .string(name), "in": .string("header"), "description": .string(description), "schema": schema,
+      "example": .string(example),
     ])
   }
 

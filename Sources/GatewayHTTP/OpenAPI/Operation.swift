@@ -99,12 +99,17 @@ struct Operation {
 
   private var headers: [JSONTree] {
     var names: [String] = []
-    if binding.method.etag != nil, isWrite { names.append("IfMatch") }
+    if takesCondition { names.append("IfMatch") }
     // The gateway stores no responses of its own methods. A request id in the query would be a second key.
     let hasOwnKey = binding.body != .whole && request.field("request_id") != nil
     let isOwn = Gateway.ownMethods.contains { $0.path == method.path }
     if isWrite, !hasOwnKey, !isOwn { names.append("IdempotencyKey") }
     return names.map { .object(["$ref": .string("#/components/parameters/\($0)")]) }
+  }
+
+  /// Whether `If-Match` can hold: a new object has no etag yet.
+  private var takesCondition: Bool {
+    binding.method.etag != nil && isWrite && (binding.verb != "POST" || !path.names.isEmpty)
   }
 
   private var isWrite: Bool { binding.method.descriptor.idempotency != .noSideEffects }
@@ -193,7 +198,7 @@ struct Operation {
     case 403: method.access.scope != "public"
     case 404: !path.names.isEmpty || text.mentions("NOT_FOUND")
     case 409: isWrite
-    case 412: isWrite && binding.method.etag != nil
+    case 412: takesCondition
     default: true
     }
   }

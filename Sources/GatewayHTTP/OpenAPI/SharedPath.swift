@@ -1,5 +1,5 @@
-/// The bindings of one path. Templates that differ only in the names of their variables share a path, because a request
-/// cannot tell them apart.
+/// The bindings of one path. Templates that differ only in the names of their variables share one, because they match
+/// the same requests.
 struct SharedPath {
   /// The path in OpenAPI's syntax, such as `/notifications/v1/buckets/{bucketId}:snooze`. Each variable becomes one segment, because
   /// OpenAPI has no longer ones.

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A file that the gateway serves, plain and gzipped, each with its own strong entity tag.
 ///
-/// Both are built once, on the first request. A file may have a megabyte, and building and compressing it takes tens of
-/// milliseconds, which neither the start of the program nor each request of 60 bytes should take.
+/// Both are built once, on the first request. Building and compressing hundreds of kilobytes would delay the start of
+/// the program, and a request of 60 bytes must not cause it again.
 final class StaticFile: Sendable {
   static let methods = ["GET", "HEAD"]
 
