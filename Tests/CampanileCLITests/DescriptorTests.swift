@@ -128,7 +128,8 @@ import Testing
   @Test func methodsHaveTheirAccessReasonsAndCommand() throws {
     let suite = ProtoText(contract: try Contract(descriptorSet: DescriptorSet.serializedBytes))
     let method = try suite.text(of: "UpdateBucket")
-    #expect(method.contains("  // Scope: notifications:write\n  // REST: PATCH /notifications/v1/buckets/{bucket.id}\n"))
+    let comment = "  // Scope: notifications:write\n  // REST: PATCH /notifications/v1/buckets/{bucket.id}\n"
+    #expect(method.contains(comment))
     #expect(method.contains("// Reasons of errors, in addition to those of the gateway:\n// COLOR_INVALID, "))
     #expect(
       method.hasSuffix(

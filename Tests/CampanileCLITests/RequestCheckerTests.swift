@@ -82,7 +82,8 @@ import Testing
   func unknownNamesAreReportedWithPathAndNearestName(json: String, message: String) { #expect(fault(json) == message) }
 
   @Test func methodsWithoutDeclarationAreNotChecked() throws {
-    let other = RequestChecker(Self.index, method: KnownMethod(service: "shop.v1.NotesService", name: "Other"))
+    let other = RequestChecker(
+      try Contract(files: [Self.file]), method: KnownMethod(service: "shop.v1.NotesService", name: "Other"))
     try other.check(Array(#"{"tag":1}"#.utf8))
   }
 

@@ -6,6 +6,7 @@ import Testing
   let contract: Contract
   static let start = #"curl -H "Authorization: Bearer $CAMPANILE_KEY""#
   static let json = "-H 'Content-Type: application/json' -d"
+  static let gateway = "http://127.0.0.1:7480"
 
   init() throws { contract = try Contract(descriptorSet: DescriptorSet.serializedBytes) }
 
@@ -25,10 +26,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"name"}}' http://127.0.0.1:7480/notifications/v1/buckets/BUCKET_ID"#),
-    ("DeleteBucket", "DELETE", "http://127.0.0.1:7480/notifications/v1/buckets/BUCKET_ID"),
-    ("ListBuckets", "", "http://127.0.0.1:7480/notifications/v1/buckets"),
-    ("SearchNotifications", "", "'http://127.0.0.1:7480/notifications/v1/notifications:search?query=deploy%20failed'"),
+    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"name"}}' \#(gateway)/notifications/v1/buckets/BUCKET_ID"#),
+    ("DeleteBucket", "DELETE", "\(gateway)/notifications/v1/buckets/BUCKET_ID"),
+    ("ListBuckets", "", "\(gateway)/notifications/v1/buckets"),
+    ("SearchNotifications", "", "'\(gateway)/notifications/v1/notifications:search?query=deploy%20failed'"),
   ])
   func curlLineHasPathBodyAndQuery(name: String, verb: String, rest: String) throws {
     let verb = verb.isEmpty ? "" : "-X \(verb) "
@@ -38,13 +39,13 @@ import Testing
 
   @Test func curlLineNeedsNoKeyForPublicMethods() throws {
     let line = try #require(contract.curlLine(of: try method("PublishWithKey")))
-    #expect(line.hasPrefix("curl \(Self.json) '{") && line.hasSuffix("}' http://127.0.0.1:7480/notifications/v1/publish"))
+    #expect(line.hasPrefix("curl \(Self.json) '{") && line.hasSuffix("}' \(Self.gateway)/notifications/v1/publish"))
   }
 
   @Test func curlLineOfAStreamWithoutRESTPathAsksForEvents() throws {
     let line = try #require(contract.curlLine(of: try method("WatchChangedUsers")))
     #expect(line.hasPrefix("curl -N ") && line.contains(" -H 'Accept: text/event-stream' \(Self.json) "))
-    #expect(line.hasSuffix("http://127.0.0.1:7480/campanile.notifications.v1.ContainersService/WatchChangedUsers"))
+    #expect(line.hasSuffix("\(Self.gateway)/campanile.notifications.v1.ContainersService/WatchChangedUsers"))
   }
 
   @Test func curlCannotStreamRequests() throws {

@@ -2,8 +2,8 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 
-/// Downloads of an asset's content: `GET /sync/v1/zones/{zone}/assets/{name}/content`, with conditions and ranges (RFC 9110
-/// sections 13 and 14).
+/// Downloads of an asset's content: `GET /sync/v1/zones/{zone}/assets/{name}/content`, with conditions and ranges
+/// (RFC 9110 sections 13 and 14).
 ///
 /// The content comes from `DownloadAsset`, whose first message has the data for the headers.
 enum AssetContent {

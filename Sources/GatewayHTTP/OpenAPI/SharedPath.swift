@@ -1,8 +1,8 @@
 /// The bindings of one path. Templates that differ only in the names of their variables share one, because they match
 /// the same requests.
 struct SharedPath {
-  /// The path in OpenAPI's syntax, such as `/notifications/v1/buckets/{bucketId}:snooze`. Each variable becomes one segment, because
-  /// OpenAPI has no longer ones.
+  /// The path in OpenAPI's syntax, such as `/notifications/v1/buckets/{bucketId}:snooze`. Each variable becomes one
+  /// segment, because OpenAPI has no longer ones.
   let path: String
   /// The names of the variables, in their order.
   let names: [String]
