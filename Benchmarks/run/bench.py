@@ -171,10 +171,10 @@ class Link(Peer):
             results[answer["id"]] = self.result(answer)
         return results
 
-    def stream(self, method, params, messages=1_000_000):
+    def stream(self, method, params):
         """Opens a server stream. Yields its frames without decoding them."""
         self.send(request(method, params, self.metadata) | {"id": "s"})
-        self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s", "messages": messages}})
+        self.grant_all("s")
         while (frame := self.receive_raw()).find(b'"rpc.message"', 0, 60) >= 0:
             yield frame
         if b'"error"' in frame[:60]:

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from bench import by_turns, median, reach_all_ms, rss_mb, run, service
+from campanile_wire import Credit
 from sync_client import CHUNK, TOKEN, Link
 
 
@@ -36,12 +37,12 @@ def put_large(link, content, frames):
     identifier = link.open("UploadsService/UploadContent")
     plain = link.socket
     plain.sendall(Link.frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {"start": {"uploadId": upload}}}}))
-    credit = 31
+    credit = Credit(messages=31)
     for part in frames:
-        while credit == 0:
-            credit += link.receive()["params"]["messages"]
+        while not credit.allows:
+            credit.add(link.receive()["params"])
         plain.sendall(part)
-        credit -= 1
+        credit.take(len(part) - 4)
     link.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": identifier}})
     while (answer := link.receive()).get("method") == "rpc.credit":
         pass
@@ -61,7 +62,7 @@ def get_large(port, size):
     with Link(port) as link:
         started = time.monotonic()
         identifier = link.open("AssetsService/DownloadAsset", {"name": "large.json"})
-        link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": identifier, "messages": 1_000_000}})
+        link.grant_all(identifier)
         plain, taken, tail = link.socket, 0, b""
         plain.settimeout(60)
         buffer = bytearray(1 << 20)
@@ -133,7 +134,7 @@ def watchers(port, count):
             spent = reach_all_ms(links, b'"rpc.message"', 1, lambda: phone.send_bytes(commit))
             assert "result" in phone.receive()
             for link in links:
-                link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s0", "messages": 1}})
+                link.grant("s0")
             return spent
 
         once()

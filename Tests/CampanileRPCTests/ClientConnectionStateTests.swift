@@ -20,7 +20,8 @@ import Testing
       case .fail(let call, let range): return "fail \(call) \(text(range))"
       case .abort(let call, let id, let error): return "abort \(call) \(id) \(error.reason)"
       case .deliver(let call, let range): return "deliver \(call) \(text(range))"
-      case .credit(let call, let messages): return "credit \(call) \(messages)"
+      case .credit(let call, let credit): return "credit \(call) \(credit.messages) \(credit.bytes)"
+      case .creditAll: return "credit all"
       case .pong(let id): return "pong \(id)"
       case .refuse(let id): return "refuse \(id)"
       case .drain: return "drain"
@@ -122,11 +123,11 @@ import Testing
     _ = state.open("s", kind: .serverStreaming)
     let message = #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"message":{"n":1}}}"#
     for _ in 0..<32 { #expect(receive(&state, message) == #"deliver s {"n":1}"#) }
-    #expect(state.grant(1, 1) == true)
+    #expect(state.grant(1, StreamCredit(messages: 1, bytes: 0)) == StreamCredit(messages: 1, bytes: 0))
     #expect(receive(&state, message) == #"deliver s {"n":1}"#)
     #expect(receive(&state, message) == "abort s 1 STREAM_OVERRUN")
     #expect(receive(&state, message) == "ignore")
-    #expect(state.grant(1, 16) == false)
+    #expect(state.grant(1, StreamCredit(messages: 16, bytes: 16)) == nil)
   }
 
   @Test func messageForUnaryCallAbortsIt() {
@@ -140,20 +141,71 @@ import Testing
   @Test func sendingConsumesCreditAndGrantsAddIt() {
     var state = ready()
     _ = state.open("s", kind: .clientStreaming)
-    for _ in 0..<32 { #expect(state.takeSendCredit(1) == true) }
-    #expect(state.takeSendCredit(1) == false)
+    for _ in 0..<32 {
+      #expect(state.maySend(1))
+      state.sent(1, bytes: 100)
+    }
+    #expect(!state.maySend(1))
     #expect(
-      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2}}"#) == "credit s 2")
-    #expect(state.sendCredit(1) == 2)
-    #expect(state.takeSendCredit(2) == false)
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2}}"#) == "credit s 2 0")
+    #expect(state.sendCredit(1) == StreamCredit(messages: 2, bytes: StreamCredit.initial.bytes - 3200))
+    #expect(!state.maySend(2))
+  }
+
+  @Test func byteCreditMayBeOverdrawnOnce() {
+    var state = ready()
+    _ = state.open("s", kind: .clientStreaming)
+    state.sent(1, bytes: StreamCredit.initial.bytes - 1)
+    #expect(state.maySend(1))
+    state.sent(1, bytes: 4_000_000)
+    #expect(!state.maySend(1) && state.sendCredit(1).bytes == -3_999_999)
+    func grant(_ bytes: Int) -> String {
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"bytes":\#(bytes)}}"#)
+    }
+    #expect(grant(3_999_999) == "credit s 0 3999999")
+    #expect(!state.maySend(1))
+    #expect(grant(1) == "credit s 0 1")
+    #expect(state.maySend(1))
+    #expect(grant(2_147_483_647) == "abort s 1 STREAM_OVERRUN")
+  }
+
+  @Test func bytesBeyondCreditAbortCall() {
+    var state = ready()
+    _ = state.open("s", kind: .serverStreaming)
+    let text = String(repeating: "x", count: 600_000)
+    let message = #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"message":"\#(text)"}}"#
+    #expect(receive(&state, message).hasPrefix("deliver s"))
+    #expect(receive(&state, message).hasPrefix("deliver s"))
+    #expect(state.receiveCredit(1).bytes == StreamCredit.initial.bytes - 2 * message.utf8.count)
+    #expect(receive(&state, message) == "abort s 1 STREAM_OVERRUN")
+  }
+
+  @Test func connectionCreditHoldsBackAllStreams() {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    let greeting =
+      #"{"jsonrpc":"2.0","id":"hello","result":{"version":"1","connectionCredit":1000,"#
+      + #""streamCredit":{"messages":40,"bytes":2000000}}}"#
+    #expect(receive(&state, greeting) == "ready")
+    for name in ["a", "b"] { _ = state.open(name, kind: .clientStreaming) }
+    #expect(state.sendCredit(1) == StreamCredit(messages: 40, bytes: 1000))
+    state.sent(1, bytes: 1500)
+    #expect(!state.maySend(1) && !state.maySend(2))
+    func grant(_ params: String) -> String {
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{\#(params)}}"#)
+    }
+    #expect(grant(#""bytes":500"#) == "ignore")
+    #expect(grant(#""bytes":1"#) == "credit all")
+    #expect(state.maySend(1) && state.maySend(2))
+    #expect(grant(#""bytes":1"#) == "ignore")
+    #expect(grant(#""bytes":2147483647"#) == "close UNAVAILABLE PEER_MALFORMED")
   }
 
   @Test func creditAboveItsMaximumAbortsTheCall() {
     var state = ready()
     _ = state.open("s", kind: .clientStreaming)
     let rest = #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2147483615}}"#
-    #expect(receive(&state, rest) == "credit s 2147483615")
-    #expect(state.sendCredit(1) == 2_147_483_647)
+    #expect(receive(&state, rest) == "credit s 2147483615 0")
+    #expect(state.sendCredit(1).messages == 2_147_483_647)
     let one = #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":1}}"#
     #expect(receive(&state, one) == "abort s 1 STREAM_OVERRUN")
     #expect(receive(&state, one) == "ignore")
@@ -206,6 +258,10 @@ import Testing
     #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1}}"#,
     #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":-4}}"#,
     #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2147483648}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":4,"bytes":-1}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":4,"bytes":"5"}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":0,"bytes":0}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"messages":4}}"#,
     #"{"jsonrpc":"2.0","id":1,"result":{}} x"#,
   ])
   func malformedFramesCloseTheConnection(frame: String) {

@@ -75,14 +75,18 @@ final class ClientFakeServer: Sendable {
   let port: Int
   private let listener: any Channel
   private let answersHello: Bool
+  /// Additional members of the response to `rpc.hello`, each after a comma.
+  private let helloMembers: String
   private let script: Script
   private let peers: Mutex<[Peer]>
 
   init(
-    answersHello: Bool = true, port: Int = 0, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    answersHello: Bool = true, helloMembers: String = "", port: Int = 0,
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     _ script: @escaping Script
   ) async throws {
     self.answersHello = answersHello
+    self.helloMembers = helloMembers
     self.script = script
     let box = Mutex<ClientFakeServer?>(nil)
     let shared = Box(box: box)
@@ -120,7 +124,7 @@ final class ClientFakeServer: Sendable {
       guard answersHello else { return }
       return peer.send(
         "{\"jsonrpc\":\"2.0\",\"id\":\"hello\",\"result\":{\"version\":\"1\",\"agent\":\"fake\",\"maxFrameBytes\":65536,"
-          + "\"maxConcurrentCalls\":100}}")
+          + "\"maxConcurrentCalls\":100\(helloMembers)}}")
     }
     peer.count()
     let id = frame.range(of: "\"id\":").flatMap { Int(frame[$0.upperBound...].prefix { $0.isNumber }) }

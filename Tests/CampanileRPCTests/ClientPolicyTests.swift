@@ -118,11 +118,11 @@ import Testing
 
   @Test func idsIncreaseAndSkipOccupiedSlots() {
     var table = CallTable<String>()
-    let long = table.insert("long", sendCredit: 0, receiveCredit: 0)
+    let long = table.insert("long", sendCredit: .zero, receiveCredit: .zero)
     #expect(long == 1)
     var last = long
     for turn in 0..<500 {
-      let id = table.insert("call \(turn)", sendCredit: 0, receiveCredit: 0)
+      let id = table.insert("call \(turn)", sendCredit: .zero, receiveCredit: .zero)
       #expect(id > last)
       last = id
       #expect(table.remove(id) == "call \(turn)")
@@ -135,7 +135,7 @@ import Testing
 
   @Test func manyOpenCallsAreAllFound() {
     var table = CallTable<Int>()
-    let ids = (0..<5_000).map { table.insert($0, sendCredit: 0, receiveCredit: 0) }
+    let ids = (0..<5_000).map { table.insert($0, sendCredit: .zero, receiveCredit: .zero) }
     #expect(table.all.map(\.id) == ids)
     for (index, id) in ids.enumerated().reversed() { #expect(table.remove(id) == index) }
     #expect(table.count == 0)

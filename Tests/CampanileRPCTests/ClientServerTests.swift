@@ -16,6 +16,7 @@ private func method(_ name: String, _ kind: CallKind, _ idempotency: Idempotency
 }
 private let count = method("Count", .serverStreaming)
 private let sum = method("Sum", .clientStreaming)
+private let slow = method("Slow", .clientStreaming)
 private let chat = method("Chat", .bidirectional)
 private let hang = method("Hang", .unary)
 
@@ -44,6 +45,12 @@ private let hang = method("Hang", .unary)
       var total: Int32 = 0
       for try await note in requests { total += note.count }
       return Note("sum", count: total)
+    }
+    registry.clientStreaming(slow) { (requests: RequestStream<Note>, _: CallContext) async throws -> Note in
+      try await ended.wait(for: 1)
+      var total: Int32 = 0
+      for try await note in requests { total += Int32(note.text.utf8.count) }
+      return Note("slow", count: total)
     }
     registry.bidirectional(chat) {
       (requests: RequestStream<Note>, _: CallContext, sink: ResponseSink<Note>) async throws in
@@ -95,6 +102,42 @@ private let hang = method("Hang", .unary)
 
   @Test func allCallKindsWork() async throws {
     try await withServer { client, _, _ in try await exercise(client) }
+  }
+
+  /// More bytes than the connection's credit, for a handler that first does not read.
+  @Test func longMessagesWaitForSlowHandlerAndHoldNoOtherCall() async throws {
+    try await withServer(client: { $0.token = "secret" }) { client, _, ended in
+      let text = String(repeating: "x", count: 4_000_000)
+      let sent = ClientLog<Int>()
+      let total = Task {
+        try await client.clientStreaming(slow) { (sink: RequestSink<Note>) in
+          for n in 0..<20 {
+            try await sink.send(Note(text))
+            sent.add(n)
+          }
+        } as Note
+      }
+      try await sent.wait(for: 1)
+      try await exercise(client)
+      // One message is longer than the byte credit, which it overdraws.
+      #expect(sent.all == [0])
+      ended.add("read")
+      #expect(try await total.value.count == 80_000_000)
+    }
+  }
+
+  @Test func announcedCreditBoundsUnreadResponses() async throws {
+    let initial = StreamCredit(messages: 100, bytes: 2 << 20)
+    try await withServer(client: { $0.streamCredit = initial }) { client, _, _ in
+      let stream: ResponseStream<Note> = client.serverStreaming(count, Note("", count: 500))
+      var counts: [Int32] = []
+      for try await note in stream { counts.append(note.count) }
+      #expect(counts == Array(0..<500))
+    }
+    let invalid = await failure {
+      try await withServer(client: { $0.streamCredit = StreamCredit(messages: 31, bytes: 2 << 20) }) { _, _, _ in }
+    }
+    #expect(invalid?.reason == "CONFIGURATION_INVALID")
   }
 
   @Test func concurrentCallsAllComplete() async throws {

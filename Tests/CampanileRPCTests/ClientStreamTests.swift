@@ -162,6 +162,63 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
+  @Test func readingGrantsBytes() async throws {
+    let grants = ClientLog<String>()
+    let text = String(repeating: "x", count: 200_000)
+    try await withClient { peer, frame, id in
+      if frame.contains("rpc.credit") { grants.add(frame) }
+      if grants.all.count == 2 { peer.result(1) } else { for _ in 0..<3 { peer.message(id, #"{"text":"\#(text)"}"#) } }
+    } _: { client, _ in
+      var count = 0
+      let stream: ResponseStream<Note> = client.serverStreaming(method(.serverStreaming), Note())
+      for try await note in stream where note.text == text { count += 1 }
+      #expect(count == 6)
+      // Three frames are more than half of the initial byte credit.
+      let frame = #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"message":{"text":"\#(text)"}}}"#
+      let sizeBytes = 3 * frame.utf8.count
+      for grant in grants.all { #expect(grant.contains(#""messages":3,"bytes":\#(sizeBytes)}"#)) }
+    }
+  }
+
+  @Test func sendersWaitForBytes() async throws {
+    let messages = ClientLog<String>()
+    let text = String(repeating: "x", count: 60_000)
+    try await withClient { peer, frame, id in
+      if frame.contains("rpc.message") { messages.add(frame) }
+      if messages.all.count == 18, frame.contains("rpc.message") {
+        peer.channel.eventLoop.scheduleTask(in: .milliseconds(20)) {
+          // The last one was longer than the rest of the credit.
+          #expect(messages.all.count == 18)
+          peer.send(#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":9,"bytes":200000}}"#)
+        }
+      }
+      if frame.contains("rpc.end") { peer.result(1, "{\"count\":\(messages.all.count)}") }
+    } _: { client, _ in
+      let sum: Note = try await client.clientStreaming(method(.clientStreaming)) { (sink: RequestSink<Note>) in
+        for _ in 0..<20 { try await sink.send(Note(text)) }
+      }
+      #expect(sum.count == 20)
+    }
+  }
+
+  @Test func peerThatNeverGrantsBytesHoldsCallUntilItsDeadline() async throws {
+    let messages = ClientLog<String>()
+    let text = String(repeating: "x", count: 60_000)
+    try await withClient { peer, frame, id in
+      if frame.contains("rpc.message") { messages.add(frame) }
+    } _: { client, _ in
+      let error = await failure {
+        let options = CallOptions(timeoutMs: 300)
+        return try await client.clientStreaming(method(.clientStreaming), options: options) {
+          (sink: RequestSink<Note>) in
+          while true { try await sink.send(Note(text)) }
+        } as Note
+      }
+      #expect(error?.code == .deadlineExceeded)
+      #expect(messages.all.count <= 18)
+    }
+  }
+
   @Test func bidirectionalStreamsFlowConcurrently() async throws {
     try await withClient { peer, frame, id in
       if frame.contains("rpc.message") { peer.message(id, #"{"text":"echo"}"#) }

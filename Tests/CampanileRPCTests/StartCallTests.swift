@@ -13,13 +13,13 @@ import Testing
     init(_ heard: ClientLog<String>) { self.heard = heard }
 
     private func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
-    func callReceived(message: UnsafeRawBufferPointer) { heard.add("message \(text(message))") }
+    func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) { heard.add("message \(text(message))") }
     func callFinished(result: UnsafeRawBufferPointer) { heard.add("finished \(text(result))") }
     func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
       let origin = rawError.map { text($0).hasPrefix("{\"code\":") ? "from the server" : "malformed" } ?? "from here"
       heard.add("failed \(error.code) \(error.reason) \(error.processed) \(origin)")
     }
-    func callCredit(messages: Int) { heard.add("credit \(messages)") }
+    func callCredit(_ credit: StreamCredit) { heard.add("credit \(credit.messages) \(credit.bytes)") }
   }
 
   /// A call that a test controls from outside of its loop.
@@ -63,11 +63,12 @@ import Testing
 
   /// Runs a test against a scripted server, with a client on one loop.
   private func withLoop(
-    _ script: @escaping ClientFakeServer.Script, configure: (inout ClientConfiguration) -> Void = { _ in },
+    _ script: @escaping ClientFakeServer.Script, helloMembers: String = "",
+    configure: (inout ClientConfiguration) -> Void = { _ in },
     _ body: (RPCClient, any EventLoop, ClientFakeServer) async throws -> Void
   ) async throws {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    let server = try await ClientFakeServer(script)
+    let server = try await ClientFakeServer(helloMembers: helloMembers, script)
     var configuration = ClientConfiguration(host: "127.0.0.1", port: server.port)
     configure(&configuration)
     let client = try RPCClient(configuration, group: loop)
@@ -96,8 +97,8 @@ import Testing
       let isOpen = try await call.on { call in
         call.cancel()
         call.halfClose()
-        call.grantCredit(16)
-        return call.isOpen || call.sendCredit > 0 || Self.send(call, "{}")
+        call.grantCredit(StreamCredit(messages: 16, bytes: 1))
+        return call.isOpen || call.sendCredit != .zero || Self.send(call, "{}")
       }
       #expect(isOpen == false)
       _ = try await Started(client, on: loop, .unary).heard.wait(for: 1)
@@ -131,12 +132,12 @@ import Testing
       let sent = try await call.on { call in (0..<40).map { Self.send(call, "{\"n\":\($0)}") } }
       #expect(sent == Array(repeating: true, count: 32) + Array(repeating: false, count: 8))
       try await call.heard.wait(for: 1)
-      #expect(call.heard.all == ["credit 5"])
+      #expect(call.heard.all == ["credit 5 0"])
       let rest = try await call.on { call in
         let before = (call.sendCredit, Self.send(call, #"{"n":32}"#))
         call.halfClose()
         call.halfClose()
-        return before.0 == 5 && before.1 && !Self.send(call, "{}")
+        return before.0.messages == 5 && before.1 && !Self.send(call, "{}")
       }
       #expect(rest == true)
       try await call.heard.wait(for: 2)
@@ -144,6 +145,61 @@ import Testing
       // The request, 33 messages and one rpc.end.
       #expect(frames.all.count == 35)
       for n in 0..<33 { #expect(frames.all[n + 1].contains("{\"n\":\(n)}")) }
+    }
+  }
+
+  @Test(arguments: [30_000, 64 << 20])
+  func messagesQueuedBeforeConnectionAreSentInOrder(bufferedBytesMax: Int) async throws {
+    let frames = ClientLog<String>()
+    let text = String(repeating: "x", count: 950)
+    // Their frames are longer than the connection's buffer, or than its credit.
+    let script: ClientFakeServer.Script = { peer, frame, _ in
+      if frame.contains("rpc.message") { frames.add(frame) }
+      if frames.all.count == 21, !frame.contains("rpc.end") {
+        peer.send(#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"bytes":1000000}}"#)
+      }
+      if frame.contains("rpc.end") { peer.result(1) }
+    }
+    let connectionCredit = bufferedBytesMax == 30_000 ? 1 << 20 : 21_000
+    try await withLoop(
+      script, helloMembers: ",\"connectionCredit\":\(connectionCredit)",
+      configure: { $0.bufferedBytesMax = bufferedBytesMax }
+    ) { client, loop, _ in
+      let call = try await Started(client, on: loop, .clientStreaming) { call in
+        for n in 0..<31 { #expect(Self.send(call, "{\"n\":\(n),\"t\":\"\(text)\"}")) }
+        call.halfClose()
+      }
+      while call.heard.all.last != "finished {}" { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(frames.all.count == 31)
+      for (n, frame) in frames.all.enumerated() { #expect(frame.contains("{\"n\":\(n),")) }
+    }
+  }
+
+  @Test func streamsWaitForTheConnectionsCredit() async throws {
+    let frames = ClientLog<String>()
+    try await withLoop(
+      { peer, frame, id in
+        frames.add(frame)
+        if frame.contains("go on") {
+          peer.result(id)
+          peer.send(#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"bytes":1000}}"#)
+        }
+      }, helloMembers: ",\"connectionCredit\":100"
+    ) { client, loop, _ in
+      let first = try await Started(client, on: loop, .clientStreaming)
+      try await frames.wait(for: 1)
+      #expect(try await first.on { Self.send($0, #"{"t":"a message longer than the credit"}"#) } == true)
+      #expect(try await first.on { Self.send($0, "{}") } == false)
+      let second = try await Started(client, on: loop, .clientStreaming)
+      #expect(try await second.on { Self.send($0, "{}") } == false)
+      // Calls without streams need no credit.
+      let unary = try await Started(client, on: loop, .unary, params: #"{"t":"go on"}"#)
+      try await unary.heard.wait(for: 1)
+      for call in [first, second] {
+        try await call.heard.wait(for: 1)
+        #expect(call.heard.all == ["credit 0 0"])
+        #expect(try await call.on { Self.send($0, "{}") } == true)
+      }
     }
   }
 
@@ -157,10 +213,10 @@ import Testing
       let call = try await Started(client, on: loop, .serverStreaming, params: "{}")
       try await call.heard.wait(for: 32)
       #expect(frames.all.count == 1)
-      _ = try await call.on { $0.grantCredit(16) }
+      _ = try await call.on { $0.grantCredit(StreamCredit(messages: 16, bytes: 7)) }
       try await call.heard.wait(for: 33)
       #expect(call.heard.all == (0...32).map { "message \($0)" })
-      #expect(frames.all[1].contains("rpc.credit") && frames.all[1].contains(#""messages":16"#))
+      #expect(frames.all[1].contains("rpc.credit") && frames.all[1].contains(#""messages":16,"bytes":7"#))
       // The method has no request stream.
       #expect(try await call.on { Self.send($0, "{}") } == false)
     }

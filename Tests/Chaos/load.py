@@ -132,7 +132,7 @@ class Watcher(Client):
         self.link.send({"jsonrpc": "2.0", "id": "w", "method": NOTIFICATIONS + "WatchNotifications",
                         "params": {"resumeToken": self.token}})
         self.resumed += 1
-        taken, silent_s = 0, 0
+        taken, taken_bytes, silent_s = 0, 0, 0
         while not self.stopping.is_set():
             if not self.link.buffer and not select.select([self.link.socket], [], [], 1)[0]:
                 silent_s += 1
@@ -147,9 +147,10 @@ class Watcher(Client):
                 raise ConnectionResetError
             if frame.get("method") == "rpc.message":
                 self.take(frame["params"]["message"])
-                taken += 1
-                if taken % 16 == 0:
-                    self.link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "w", "messages": 16}})
+                taken, taken_bytes = taken + 1, taken_bytes + self.link.received_bytes
+                if taken == 16:
+                    self.link.grant("w", taken, taken_bytes)
+                    taken, taken_bytes = 0, 0
             elif frame.get("id") == "w":
                 status = frame["error"]["data"]["status"] if "error" in frame else "OK"
                 self.statuses[status] += 1

@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileRPC
 import Testing
 
 @testable import Gateway
@@ -122,23 +123,28 @@ import Testing
   // MARK: credit
 
   @Test func creditFollowsTheReceiverWithinTheWindow() {
-    let relay = RelayProbe(CreditRelay(initial: 32))
-    #expect(relay.grant(available: 32) == 0)
-    for _ in 0..<32 { _ = relay.received() }
-    let isBeyond = !relay.received()
-    #expect(isBeyond && relay.outstanding == 0)
-    #expect(relay.grant(available: 0) == 0)
-    #expect(relay.grant(available: -5) == 0)
-    #expect(relay.grant(available: 1) == 1)
-    #expect(relay.grant(available: 1) == 0)
-    #expect(relay.grant(available: .max) == CreditRelay.window - 1)
-    #expect(relay.outstanding == CreditRelay.window)
-    #expect(relay.grant(available: .max) == 0)
+    func grant(_ available: (Int, Int), _ outstanding: (Int, Int)) -> StreamCredit? {
+      CreditRelay.grant(
+        available: StreamCredit(messages: available.0, bytes: available.1),
+        outstanding: StreamCredit(messages: outstanding.0, bytes: outstanding.1))
+    }
+    func credit(_ messages: Int, _ bytes: Int) -> StreamCredit { StreamCredit(messages: messages, bytes: bytes) }
+    let (many, mib) = (1_000_000, 1 << 20)
+    // The receiver has granted nothing, or nothing new.
+    for available in [(0, 0), (-5, -5), (0, mib - 100), (32, mib)] { #expect(grant(available, (32, mib)) == nil) }
+    #expect(grant((1, mib), (0, mib)) == credit(1, 0))
+    #expect(grant((many, mib), (1, mib)) == credit(CreditRelay.window.messages - 1, 0))
+    #expect(grant((many, 100 * mib), (64, mib)) == nil)
     // Small grants are withheld until they justify a frame.
-    for _ in 0..<15 { _ = relay.received() }
-    #expect(relay.grant(available: .max) == 0)
-    _ = relay.received()
-    #expect(relay.grant(available: .max) == 16)
+    #expect(grant((many, mib), (49, mib)) == nil)
+    #expect(grant((many, mib), (48, mib)) == credit(16, 0))
+    #expect(grant((64, many), (64, many - 250_000)) == nil)
+    #expect(grant((64, mib), (60, mib - 262_144)) == credit(4, 262_144))
+    // A sender that has few bytes gets some, and one that has none gets any.
+    #expect(grant((64, 110_000), (64, 100_000)) == nil)
+    #expect(grant((64, 117_000), (64, 100_000)) == credit(0, 17_000))
+    #expect(grant((64, 1), (64, -100)) == credit(0, 101))
+    #expect(grant((64, -100), (64, -200)) == nil)
   }
 
   @Test func requestIDsDiffer() {
@@ -159,15 +165,6 @@ private final class DetectorProbe {
   @discardableResult func failed(_ index: Int, nowMs: Int64) -> Bool { detector.failed(index, nowMs: nowMs) }
   func succeeded(_ index: Int, nowMs: Int64) { detector.succeeded(index, nowMs: nowMs) }
   func isEjected(_ index: Int, nowMs: Int64) -> Bool { detector.isEjected(index, nowMs: nowMs) }
-}
-
-/// A reference to a credit relay, for the same reason.
-private final class RelayProbe {
-  private var relay: CreditRelay
-  init(_ relay: CreditRelay) { self.relay = relay }
-  var outstanding: Int { relay.outstanding }
-  func received() -> Bool { relay.received() }
-  func grant(available: Int) -> Int { relay.grant(available: available) }
 }
 
 @Suite struct SecondAttemptBudgetTests {

@@ -169,7 +169,7 @@ final class RawProbe: ClientCallHandler {
     }
   }
 
-  func callReceived(message: UnsafeRawBufferPointer) {}
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {}
   func callFinished(result: UnsafeRawBufferPointer) {
     continuation.resume(returning: Outcome(result: String(decoding: result, as: UTF8.self)))
   }
@@ -177,5 +177,5 @@ final class RawProbe: ClientCallHandler {
     continuation.resume(
       returning: Outcome(error: error, rawError: rawError.map { String(decoding: $0, as: UTF8.self) }))
   }
-  func callCredit(messages: Int) {}
+  func callCredit(_ credit: StreamCredit) {}
 }

@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// A connection without an RPC client, which sends frames exactly as a test writes them.
 enum RawSocket {
@@ -26,6 +27,25 @@ enum RawSocket {
     return buffer
   }
 
+  /// Returns the bytes of one frame.
+  static func bytes(_ frame: String) -> ByteBuffer { bytes(token: nil, [frame]) }
+
+  /// Sends a hello with `token` and the frames. Returns the open connection and what it receives.
+  static func open(
+    port: Int, token: String, _ frames: String...
+  ) async throws -> (channel: any Channel, received: ReceivedFrames) {
+    let received = ReceivedFrames()
+    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(FrameCollector(received))
+        }
+      }
+      .connect(host: "127.0.0.1", port: port).get()
+    try await channel.writeAndFlush(bytes(token: token, frames)).get()
+    return (channel, received)
+  }
+
   /// Sends a hello if there is a `token`, then the frames.
   ///
   /// - Returns: The error if the hello is refused, else the first frame after the response to the hello.
@@ -43,6 +63,29 @@ enum RawSocket {
     let text = try await answer.futureResult.get()
     try? await channel.close()
     return text
+  }
+}
+
+/// The frames that a connection has received.
+final class ReceivedFrames: Sendable {
+  private let frames = Mutex<[String]>([])
+  func add(_ frame: String) { frames.withLock { $0.append(frame) } }
+  var all: [String] { frames.withLock { $0 } }
+}
+
+private final class FrameCollector: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  private let received: ReceivedFrames
+  private var bytes = ByteBuffer()
+
+  init(_ received: ReceivedFrames) { self.received = received }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    bytes.writeImmutableBuffer(unwrapInboundIn(data))
+    while let length: UInt32 = bytes.getInteger(at: bytes.readerIndex), bytes.readableBytes >= 4 + Int(length) {
+      bytes.moveReaderIndex(forwardBy: 4)
+      received.add(bytes.readString(length: Int(length)) ?? "")
+    }
   }
 }
 

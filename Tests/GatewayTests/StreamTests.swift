@@ -56,6 +56,84 @@ import Testing
     await rogue.kill()
   }
 
+  @Test func longMessagesWaitForABackendThatDoesNotRead() async throws {
+    let rogue = try await RogueBackend { _, _ in .nothing }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    let sent = Counter()
+    let payload = String(repeating: "x", count: 1_000_000)
+    let call = Task {
+      try await echo.collect { sink in
+        for _ in 0..<100 {
+          try await sink.send(CollectRequest(payload: payload))
+          sent.add()
+        }
+      }
+    }
+    func receivedCount() -> Int { rogue.frames.count { $0.contains("rpc.message") } }
+    try await eventually("the byte credit is overdrawn") { receivedCount() == 2 }
+    try await Task.sleep(for: .milliseconds(100))
+    // Neither the caller nor the gateway has any more credit, and no other call waits.
+    #expect(sent.value == 2 && receivedCount() == 2)
+    rogue.send(#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":\#(id(rogue)),"messages":2,"bytes":2000000}}"#)
+    try await eventually("the grant reaches the caller") { receivedCount() == 4 && sent.value == 4 }
+    call.cancel()
+    _ = await call.result
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  /// Returns the id of the call whose messages a backend has received.
+  private func id(_ rogue: RogueBackend) -> Int {
+    let frame = rogue.frames.last { $0.contains("rpc.message") } ?? ""
+    return frame.firstRange(of: "\"id\":").flatMap { Int(frame[$0.upperBound...].prefix { $0.isNumber }) } ?? -1
+  }
+
+  @Test func longResponsesWaitForACallerThatDoesNotRead() async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address])
+    let echo = try await harness.echo()
+    let payload = String(repeating: "x", count: 900_000)
+    let stream = echo.expand(ExpandRequest(payload: payload, count: 20))
+    try await Task.sleep(for: .milliseconds(300))
+    var count: Int32 = 0
+    for try await response in stream {
+      #expect(response.index == count && response.payload.utf8.count == 900_000)
+      count += 1
+    }
+    #expect(count == 20)
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  /// The caller's frames are longer than the backend's, so its credit is used up first.
+  @Test func responsesWaitForACallerWithLongerFrames() async throws {
+    let frameBytes = 33_792
+    let rogue = try await RogueBackend { id, _ in
+      let start = #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":\#(id),"message":{"payload":""#
+      let frame = start + String(repeating: "x", count: frameBytes - start.utf8.count - 4) + "\"}}}"
+      // The last one is within the backend's credit, and beyond the caller's.
+      let result = #"{"jsonrpc":"2.0","id":\#(id),"result":{}}"#
+      return RogueBackend.Reply(frames: Array(repeating: frame, count: 32) + [result])
+    }
+    let harness = try await Harness(backends: [rogue.address])
+    let name = String(repeating: "i", count: 64)
+    let (channel, received) = try await RawSocket.open(
+      port: harness.port, token: try await harness.key().secret,
+      #"{"jsonrpc":"2.0","id":"\#(name)","method":"campanile.rpc.v1.EchoService/Expand","params":{"count":32}}"#)
+    func messageCount() -> Int { received.all.count { $0.contains("rpc.message") } }
+    try await eventually("the caller's credit is used up") { messageCount() == 31 }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(messageCount() == 31 && received.all.last?.contains("rpc.message") == true)
+    try await channel.writeAndFlush(
+      RawSocket.bytes(#"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":"\#(name)","bytes":100000}}"#))
+    try await eventually("the end arrives") { received.all.last?.contains("\"result\"") == true }
+    #expect(messageCount() == 32)
+    try await channel.close()
+    await harness.stop()
+    await rogue.kill()
+  }
+
   @Test func aStreamInABatchIsRefused() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])

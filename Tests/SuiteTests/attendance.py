@@ -46,7 +46,7 @@ class Link(Peer):
         messages = []
         while (frame := self.receive()).get("method") == "rpc.message":
             messages.append(frame["params"]["message"])
-            self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s", "messages": 1}})
+            self.grant("s")
         return messages, frame
 
     def import_csv(self, table, text, metadata=ADMIN, dry_run=False, piece_bytes=40_000):

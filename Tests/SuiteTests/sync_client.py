@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Wire"))
-from campanile_wire import Peer, reason  # noqa: E402
+from campanile_wire import Credit, Peer, reason  # noqa: E402
 
 TOKEN = "internal-token-of-the-sync-tests"
 CHUNK = 128 << 10
@@ -49,7 +49,7 @@ class Link(Peer):
         """The next message of a stream, or its last frame."""
         frame = self.receive()
         if frame.get("method") == "rpc.message":
-            self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": identifier, "messages": 1}})
+            self.grant(identifier)
             return frame["params"]["message"]
         return frame
 
@@ -73,22 +73,22 @@ class Link(Peer):
     def send_chunks(self, upload, content, offset=0, packs=False):
         """Sends a content from an offset and returns the last frame."""
         stream = self.open("UploadsService/UploadContent")
-        credit = 31
+        credit = Credit()
 
         def message(value):
-            self.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": value}})
+            credit.take(self.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": value}}))
 
         message({"start": {"uploadId": upload, "offset": str(offset)}})
         for start in range(offset, len(content), CHUNK):
-            while credit == 0:
+            while not credit.allows:
                 frame = self.receive()
                 if frame.get("method") != "rpc.credit":
                     return frame
-                credit += frame["params"]["messages"]
+                if "id" in frame["params"]:
+                    credit.add(frame["params"])
             piece = content[start:start + CHUNK]
             chunk = {"data": base64.b64encode(gzip.compress(piece) if packs else piece).decode()}
             message({"chunk": chunk | ({"encoding": "CHUNK_ENCODING_GZIP"} if packs else {})})
-            credit -= 1
         self.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": stream}})
         while (frame := self.receive()).get("method") == "rpc.credit":
             pass

@@ -5,6 +5,24 @@ import socket
 import struct
 
 
+class Credit:
+    """The credit of one direction of a stream: messages, and bytes of their frames, which may be overdrawn once."""
+
+    def __init__(self, messages=32, size_bytes=1 << 20):
+        self.messages, self.size_bytes = messages, size_bytes
+
+    @property
+    def allows(self):
+        return self.messages > 0 and self.size_bytes > 0
+
+    def take(self, size_bytes):
+        self.messages, self.size_bytes = self.messages - 1, self.size_bytes - size_bytes
+
+    def add(self, params):
+        """Adds the params of a stream's `rpc.credit`."""
+        self.messages, self.size_bytes = self.messages + params.get("messages", 0), self.size_bytes + params.get("bytes", 0)
+
+
 class Peer:
     """One connection. Frames are JSON texts. `receive` returns the decoded value, or None if the server has closed the connection."""
 
@@ -22,6 +40,7 @@ class Peer:
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname=server_name or host)
         self.buffer = b""
+        self.received_bytes = 0
         self.next_id = 1
 
     def __enter__(self):
@@ -42,7 +61,19 @@ class Peer:
         self.socket.sendall(data)
 
     def send(self, value):
-        self.send_bytes(self.frame(value))
+        """Sends a frame. Returns the length of its JSON."""
+        frame = self.frame(value)
+        self.send_bytes(frame)
+        return len(frame) - 4
+
+    def grant(self, identifier, messages=1, size_bytes=None):
+        """Grants a stream what the last received message took, or what is given."""
+        size_bytes = self.received_bytes if size_bytes is None else size_bytes
+        self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": identifier, "messages": messages, "bytes": size_bytes}})
+
+    def grant_all(self, identifier):
+        """Grants a stream as much as possible: a million messages, and 2 GiB."""
+        self.grant(identifier, 1_000_000, (1 << 31) - 1 - (1 << 20))
 
     def _exactly(self, count):
         while len(self.buffer) < count:
@@ -60,7 +91,8 @@ class Peer:
         head = self._exactly(4)
         if head is None:
             return None
-        return self._exactly(struct.unpack(">I", head)[0])
+        self.received_bytes = struct.unpack(">I", head)[0]
+        return self._exactly(self.received_bytes)
 
     def receive(self):
         body = self.receive_raw()

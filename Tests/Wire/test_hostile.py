@@ -308,6 +308,54 @@ def test_a_stream_waits_for_credit(echo):
         assert peer.receive()["result"] == {}
 
 
+def test_a_stream_waits_for_bytes(echo):
+    with Peer(echo.port) as peer:
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x" * 300_000, "count": 8}})
+        for index in range(4):
+            assert peer.receive()["params"]["message"].get("index", 0) == index
+        assert peer.call("rpc.ping")["result"] == {}
+        # Messages alone do not help, and neither do bytes that only make up for the overdraft.
+        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 1, "messages": 100}})
+        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 1, "bytes": 100_000}})
+        assert peer.call("rpc.ping")["result"] == {}
+        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 1, "bytes": 1_000_000}})
+        for index in range(4, 8):
+            assert peer.receive()["params"]["message"]["index"] == index
+        assert peer.receive()["result"] == {}
+
+
+def test_a_stream_that_gets_no_bytes_ends_at_its_deadline(echo):
+    with Peer(echo.port) as peer:
+        request = {"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x" * 600_000, "count": 8}}
+        peer.send({**request, "timeoutMs": 300})
+        for index in range(2):
+            assert peer.receive()["params"]["message"].get("index", 0) == index
+        assert peer.receive()["error"]["data"]["status"] == "DEADLINE_EXCEEDED"
+
+
+@pytest.mark.parametrize("credit", [
+    [], 1, {"messages": 31}, {"messages": "32"}, {"bytes": 1_048_575}, {"bytes": 1 << 31}, {"messages": 64, "bytes": -1},
+])
+def test_bad_stream_credit_in_hello(echo, credit):
+    with Peer(echo.port) as peer:
+        answer = peer.hello(streamCredit=credit)
+        assert reason(answer) == "HELLO_INVALID"
+        assert answer["error"]["data"]["details"][1]["fieldViolations"][0]["field"] == "streamCredit"
+
+
+def test_announced_credit_of_messages_and_bytes(echo):
+    with Peer(echo.port) as peer:
+        assert "result" in peer.hello(streamCredit={"messages": 40, "bytes": 3 << 20})
+        peer.send({"jsonrpc": "2.0", "id": "s", "method": EXPAND, "params": {"payload": "x", "count": 50}})
+        for index in range(40):
+            assert peer.receive()["params"]["message"].get("index", 0) == index
+        assert peer.call("rpc.ping")["result"] == {}
+        peer.send({"jsonrpc": "2.0", "id": "t", "method": EXPAND, "params": {"payload": "x" * 1_000_000, "count": 50}})
+        for index in range(4):
+            assert peer.receive()["params"]["message"].get("index", 0) == index
+        assert peer.call("rpc.ping")["result"] == {}
+
+
 def test_messages_beyond_the_credit(echo):
     with Peer(echo.port) as peer:
         peer.send({"jsonrpc": "2.0", "id": 1, "method": "campanile.rpc.v1.EchoService/Chat"})

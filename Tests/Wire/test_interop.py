@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from campanile_wire import Peer
+from campanile_wire import Credit, Peer
 from wire_process import BINARIES, ROOT, Process
 
 INTERNAL = "internal-token-of-the-interop-test"
@@ -54,7 +54,7 @@ class Exchange:
     """One case on one connection. Observes the credit granted by the server, and grants credit for each message received."""
 
     def __init__(self, peer, suite, case):
-        self.peer, self.case, self.responses, self.credit, self.last = peer, case, [], 32, None
+        self.peer, self.case, self.responses, self.credit, self.last = peer, case, [], Credit(), None
         kind = self.kind(suite, case)
         self.streams_requests, self.streams_responses = kind
         frame = {"jsonrpc": "2.0", "id": "i", "method": path(suite, case), "metadata": case.get("metadata", {})}
@@ -75,24 +75,25 @@ class Exchange:
         if frame.get("method") == "rpc.message":
             assert frame["params"]["id"] == "i"
             self.responses.append(frame["params"]["message"])
-            self.tell("rpc.credit", messages=1)
+            self.peer.grant("i")
         elif frame.get("method") == "rpc.credit":
-            self.credit += frame["params"]["messages"]
+            # A credit without an id is that of the connection, which no case uses up.
+            if "id" in frame["params"]:
+                self.credit.add(frame["params"])
         else:
             assert frame["id"] == "i", frame
             self.last = frame
 
     def tell(self, method, **params):
-        self.peer.send({"jsonrpc": "2.0", "method": method, "params": {"id": "i", **params}})
+        return self.peer.send({"jsonrpc": "2.0", "method": method, "params": {"id": "i", **params}})
 
     def play(self):
         case = self.case
         if self.streams_requests:
             for number, one in enumerate(requests(case)):
-                while self.last is None and (self.credit == 0 or case.get("turns") and len(self.responses) < number):
+                while self.last is None and (not self.credit.allows or case.get("turns") and len(self.responses) < number):
                     self.receive()
-                self.tell("rpc.message", message=one)
-                self.credit -= 1
+                self.credit.take(self.tell("rpc.message", message=one))
             if not case.get("open") and "stop" not in case:
                 self.tell("rpc.end")
         while case.get("stop") == "first" and not self.responses:

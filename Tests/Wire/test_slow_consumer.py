@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from campanile_wire import Peer, reason
+from campanile_wire import Credit, Peer, reason
 from wire_process import Process
 
 MIB = 1024 * 1024
@@ -112,7 +112,7 @@ def open_streams(peer, count, payload, interval_ms):
     for i in range(count):
         peer.send({"jsonrpc": "2.0", "id": i, "method": EXPAND,
                    "params": {"payload": payload, "count": 1_000_000, "intervalMs": interval_ms}})
-        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": i, "messages": 1 << 20}})
+        peer.grant_all(i)
         # Parses only as much of the other streams' messages as needed, so that this caller keeps up until all streams
         # are open.
         while int(re.match(rb'{"jsonrpc":"2.0","method":"rpc.(?:message|credit)","params":{"id":(\d+),', peer.receive_raw())[1]) != i:
@@ -133,69 +133,147 @@ def test_streams_wait_for_a_caller_that_does_not_read(server):
 def test_a_caller_that_never_reads_is_closed(server):
     with Peer(server.port) as peer:
         peer.send({"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x" * MIB, "count": 1_000_000}})
-        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 1, "messages": 1 << 31}})
+        peer.grant_all(1)
         settles(server, "campanile_server_open_calls", 1, seconds=20)
         settles(server, "campanile_server_open_connections", 0, seconds=50)
         settles(server, "campanile_server_open_calls", 0, seconds=20)
 
 
-@pytest.mark.parametrize("stream_count", [1, 60])
-def test_forwarded_streams_of_a_caller_that_does_not_read_end(gateway, stream_count):
-    """Messages for which the gateway has granted credit still arrive; beyond 8 MiB for all streams of a connection, the streams end."""
+def test_forwarded_streams_of_a_caller_that_does_not_read_end(gateway):
+    """Messages for which the gateway has granted credit still arrive; the streams whose messages exceed 8 MiB end, the others wait."""
+    stream_count = 60
     with Peer(gateway.port, timeout_s=60, receive_buffer_bytes=1 << 16) as peer:
         assert "result" in peer.hello(gateway.key)
-        open_streams(peer, stream_count, "x" * MIB, 2000 if stream_count > 1 else 0)
+        open_streams(peer, stream_count, "x" * MIB, 2000)
         before = gateway.rss_bytes()
         assert largest_rss(gateway, 5) - before < 64 * MIB
-        ended, received = {}, 0
-        while len(ended) < stream_count:
-            answer = peer.receive()
+        peer.send({"jsonrpc": "2.0", "id": "end", "method": "rpc.ping"})
+        ended, received = {}, set()
+        while (answer := peer.receive()).get("id") != "end":
             if "id" in answer:
                 ended[answer["id"]] = reason(answer)
             else:
-                received += 1
-        assert set(ended.values()) == {"SLOW_CONSUMER"}
+                received.add(answer["params"]["id"])
+        assert set(ended.values()) == {"SLOW_CONSUMER"} and stream_count // 2 <= len(ended) < stream_count
         # 8 MiB, the sockets' buffers, and the last message.
-        assert 8 <= received < 20, received
-        assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
+        assert 8 <= len(received) < 24, received
+        # The streams that remain continue.
+        for _ in range(4):
+            assert until(peer, lambda frame: frame.get("method") == "rpc.message")["params"]["id"] not in ended
+
+
+def test_a_forwarded_stream_waits_for_a_caller_that_reads_later(gateway):
+    """The byte credit of the backend is less than what a caller may leave unread, so a single stream waits."""
+    with Peer(gateway.port, timeout_s=60, receive_buffer_bytes=1 << 16) as peer:
+        assert "result" in peer.hello(gateway.key)
+        before = gateway.rss_bytes()
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x" * MIB, "count": 40}})
+        peer.grant_all(1)
+        assert largest_rss(gateway, 3) - before < 24 * MIB
+        for index in range(40):
+            assert peer.receive()["params"]["message"].get("index", 0) == index
+        assert peer.receive()["result"] == {}
+
+
+def until(peer, is_awaited):
+    while not is_awaited(frame := peer.receive()):
+        pass
+    return frame
+
+
+class Chat:
+    """A stream whose handler waits: it must send responses, for which the caller grants no credit."""
+
+    def __init__(self, peer, identifier):
+        self.peer, self.identifier, self.credit = peer, identifier, Credit()
+        peer.send({"jsonrpc": "2.0", "id": identifier, "method": CHAT})
+        for _ in range(32):
+            self.say("x")
+        for _ in range(32):
+            self.next()
+
+    def say(self, payload):
+        self.credit.take(self.peer.send(
+            {"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": self.identifier, "message": {"payload": payload}}}))
+
+    def next(self):
+        """Returns the next response; credits on the way are counted."""
+        while (frame := self.peer.receive()).get("method") == "rpc.credit":
+            self.credit.add(frame["params"])
+        return frame
 
 
 def test_messages_that_no_handler_takes_are_limited(server):
     """Chat waits for credit before it replies; messages sent to it in the meantime, within its own credit, must be buffered."""
     before = server.rss_bytes()
-    count = 8
     with Peer(server.port, timeout_s=60) as peer:
-        def message(i, payload):
-            peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": i, "message": {"payload": payload}}})
-
-        for i in range(count):
-            peer.send({"jsonrpc": "2.0", "id": i, "method": CHAT})
-            for _ in range(32):
-                message(i, "x")
-            for _ in range(32):
-                while peer.receive()["method"] != "rpc.message":
-                    pass
-        for i in range(count):
+        chats = [Chat(peer, i) for i in range(8)]
+        for chat in chats:
             for _ in range(24):
-                message(i, "x" * MIB)
+                chat.say("x" * MIB)
         peer.send({"jsonrpc": "2.0", "id": "end", "method": "rpc.ping"})
         ended = []
         while (answer := peer.receive()).get("id") != "end":
             if "error" in answer:
                 ended.append(reason(answer))
-        # 64 MiB hold the backlog of two and a half streams.
-        assert 4 <= len(ended) < count and set(ended) == {"STREAM_BACKLOG"}
-        assert server.rss_bytes() - before < 160 * MIB
+        assert len(ended) == 8 and set(ended) == {"CREDIT_EXCEEDED"}
+        assert server.rss_bytes() - before < 64 * MIB
+        assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
+
+
+def test_streams_beyond_the_connections_credit(server):
+    """A caller that keeps the credit of its streams, and not that of its connection, loses only the streams beyond it."""
+    before = server.rss_bytes()
+    payload = "x" * 3_900_000
     with Peer(server.port, timeout_s=60) as peer:
-        # A single stream may buffer messages for all of its credit.
-        peer.send({"jsonrpc": "2.0", "id": 1, "method": COLLECT})
-        for _ in range(32):
-            message_of_one = {"id": 1, "message": {"payload": "x" * MIB}}
-            peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": message_of_one})
-        peer.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": 1}})
-        while "id" not in (answer := peer.receive()):
-            pass
-        assert answer["result"] == {"messageCount": 32, "payloadSizeBytes": str(32 * MIB)}
+        chats = [Chat(peer, f"chat {i}") for i in range(24)]
+        for chat in chats:
+            # The handler takes one message before it waits.
+            chat.say("x")
+        for chat in chats:
+            chat.say(payload)
+        ended = []
+        peer.send({"jsonrpc": "2.0", "id": "q", "method": "rpc.ping"})
+        while (frame := peer.receive()).get("id") != "q":
+            if "error" in frame:
+                ended.append((frame["id"], reason(frame)))
+        # 18 messages are 67 MiB: the last one overdraws the credit.
+        assert [one for one, _ in ended] == [chat.identifier for chat in chats[18:]] and {why for _, why in ended} == {"CREDIT_EXCEEDED"}
+        assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
+        # The handlers that end give their bytes back.
+        for chat in chats[:18]:
+            peer.send({"jsonrpc": "2.0", "method": "rpc.cancel", "params": {"id": chat.identifier}})
+        peer.send({"jsonrpc": "2.0", "id": "r", "method": "rpc.ping"})
+        granted = 0
+        while (frame := peer.receive()).get("id") != "r":
+            granted += 0 if "id" in frame.get("params", {"id": 0}) else frame["params"]["bytes"]
+        assert granted > 24 * len(payload) - 32 * MIB
+        assert collect(peer, "x" * MIB, 8) == {"messageCount": 8, "payloadSizeBytes": str(8 * MIB)}
+        assert server.rss_bytes() - before < 256 * MIB
+
+
+def collect(peer, payload, count):
+    """Sends messages as the stream's credit allows. Returns the result."""
+    peer.send({"jsonrpc": "2.0", "id": "collect", "method": COLLECT})
+    credit = Credit()
+    for _ in range(count):
+        while not credit.allows:
+            frame = peer.receive()
+            assert "error" not in frame, frame
+            if frame.get("method") == "rpc.credit" and frame["params"].get("id") == "collect":
+                credit.add(frame["params"])
+        credit.take(peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": "collect", "message": {"payload": payload}}}))
+    peer.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": "collect"}})
+    return until(peer, lambda frame: frame.get("id") == "collect")["result"]
+
+
+def test_a_caller_that_keeps_its_credit_sends_hundred_MiB(gateway):
+    """Far more than waits anywhere, through the gateway, whose memory stays small."""
+    with Peer(gateway.port, timeout_s=60) as peer:
+        assert "result" in peer.hello(gateway.key)
+        before = gateway.rss_bytes()
+        assert collect(peer, "x" * 4_000_000, 26) == {"messageCount": 26, "payloadSizeBytes": "104000000"}
+        assert gateway.rss_bytes() - before < 64 * MIB
 
 
 def test_a_batch_is_answered_in_one_frame_that_the_caller_takes(tmp_path):

@@ -33,6 +33,7 @@ def test_calls_and_streams_over_tls(start, pki):
         payload = "ciao " * 200_000
         assert peer.call(ECHO, {"payload": payload})["result"] == {"payload": payload}
         peer.send({"jsonrpc": "2.0", "id": "s", "method": EXPAND, "params": {"payload": "x" * 50_000, "count": 30}})
+        peer.grant_all("s")
         for index in range(30):
             assert peer.receive()["params"]["message"].get("index", 0) == index
         assert peer.receive()["result"] == {}

@@ -17,7 +17,7 @@ final class LoadWorker {
   var call: ClientCall?
   var messagesSent = 0
   var messagesReceived = 0
-  var creditToGrant = 0
+  var consumed = ConsumedCredit()
   var waitsForCredit = false
   /// Number of calls so far. Timers of earlier calls are ignored.
   var turn = 0

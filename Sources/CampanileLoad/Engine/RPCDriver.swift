@@ -11,9 +11,6 @@ final class RPCDriver: CallDriver {
   private let stream: StreamPlan
   var isStreaming: Bool { target.isStreaming }
 
-  /// Credit granted in one step, well before the initial credit of 32 is used up.
-  private static let creditStep = 16
-
   init(
     _ target: LoadTarget, configuration: ClientConfiguration, stream: StreamPlan, connections: Int, loop: any EventLoop
   ) throws(RPCError) {
@@ -31,7 +28,7 @@ final class RPCDriver: CallDriver {
   func start(_ worker: LoadWorker, timeoutMs: Int64) {
     worker.messagesSent = 0
     worker.messagesReceived = 0
-    worker.creditToGrant = 0
+    worker.consumed = ConsumedCredit()
     worker.waitsForCredit = false
     let head = CallHead(
       method: target.method, kind: target.kind, deadline: .after(timeoutMs: timeoutMs), metadata: target.metadata)
@@ -61,7 +58,7 @@ final class RPCDriver: CallDriver {
     guard target.clientStreaming, worker.isBusy, let call = worker.call, call.isOpen else { return }
     let total = stream.messages ?? 1
     while worker.messagesSent < total {
-      guard call.sendCredit > 0, worker.request.withUnsafeBytes({ call.send(message: $0) }) else {
+      guard call.sendCredit.allowsMessage, worker.request.withUnsafeBytes({ call.send(message: $0) }) else {
         worker.waitsForCredit = true
         return
       }
@@ -81,7 +78,7 @@ final class RPCDriver: CallDriver {
     }
   }
 
-  func received(_ worker: LoadWorker) {
+  func received(_ worker: LoadWorker, sizeBytes: Int) {
     worker.messagesReceived += 1
     worker.loop.messageReceived()
     if !target.clientStreaming, let limit = stream.messages, worker.messagesReceived >= limit {
@@ -89,11 +86,7 @@ final class RPCDriver: CallDriver {
       worker.finished(.ok)
       return
     }
-    worker.creditToGrant += 1
-    if worker.creditToGrant == Self.creditStep {
-      worker.call?.grantCredit(Self.creditStep)
-      worker.creditToGrant = 0
-    }
+    if let grant = worker.consumed.consumed(bytes: sizeBytes) { worker.call?.grantCredit(grant) }
   }
 
   func credited(_ worker: LoadWorker) {
@@ -105,8 +98,8 @@ final class RPCDriver: CallDriver {
 
 /// The worker handles the client's events directly, without an allocation per call.
 extension LoadWorker: ClientCallHandler {
-  func callReceived(message: UnsafeRawBufferPointer) { loop.rpc?.received(self) }
-  func callCredit(messages: Int) { loop.rpc?.credited(self) }
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) { loop.rpc?.received(self, sizeBytes: sizeBytes) }
+  func callCredit(_ credit: StreamCredit) { loop.rpc?.credited(self) }
 
   func callFinished(result: UnsafeRawBufferPointer) {
     call = nil

@@ -7,10 +7,10 @@ struct CallTable<Call> {
   struct Slot {
     var id: UInt64 = 0
     var call: Call?
-    /// Messages that may be sent before the server grants more.
-    var sendCredit: Int32 = 0
-    /// Messages that the server may send before it is granted more.
-    var receiveCredit: Int32 = 0
+    /// The client's credit.
+    var sendCredit = StreamCredit.zero
+    /// The server's credit.
+    var receiveCredit = StreamCredit.zero
   }
 
   private var slots = [Slot](repeating: Slot(), count: 64)
@@ -19,7 +19,7 @@ struct CallTable<Call> {
   private(set) var lastID: UInt64 = 0
 
   /// Inserts a call and returns its id.
-  mutating func insert(_ call: Call, sendCredit: Int32, receiveCredit: Int32) -> UInt64 {
+  mutating func insert(_ call: Call, sendCredit: StreamCredit, receiveCredit: StreamCredit) -> UInt64 {
     // At most half full, so that a free slot is near. 2^53 ids last for centuries.
     if count * 2 >= slots.count { grow() }
     var id = lastID + 1
@@ -45,10 +45,10 @@ struct CallTable<Call> {
     return body(&slots[place], call)
   }
 
-  func sendCredit(_ id: UInt64) -> Int {
-    let slot = slots[place(id)]
-    return slot.id == id && slot.call != nil ? Int(slot.sendCredit) : 0
-  }
+  func sendCredit(_ id: UInt64) -> StreamCredit { isOpen(id) ? slots[place(id)].sendCredit : .zero }
+  func receiveCredit(_ id: UInt64) -> StreamCredit { isOpen(id) ? slots[place(id)].receiveCredit : .zero }
+
+  private func isOpen(_ id: UInt64) -> Bool { slots[place(id)].id == id && slots[place(id)].call != nil }
 
   /// Every open call with its id, in ascending order of id.
   var all: [(id: UInt64, call: Call)] {

@@ -6,16 +6,19 @@ public import CampanileBase
 /// `callFinished` and `callFailed` is called, once and last. If the call is cancelled through its `ClientCall`, neither
 /// is called.
 public protocol ClientCallHandler: AnyObject {
-  /// Delivers one message of the response stream. Called at most as often as credit was granted; the initial credit is
-  /// 32.
-  func callReceived(message: UnsafeRawBufferPointer)
+  /// Delivers one message of the response stream, within the credit that was announced and granted.
+  ///
+  /// - Parameter sizeBytes: The number of bytes that it took of the server's credit. Once the message is consumed,
+  ///   grant them again; see `ConsumedCredit`.
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int)
   /// Delivers the response's `result`.
   func callFinished(result: UnsafeRawBufferPointer)
   /// Reports that the call failed. `rawError` is the response's `error` object unchanged, `nil` if the client itself
   /// failed the call.
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?)
-  /// Reports `messages` more credit to send; 0 means that a connection whose buffer was full is writable again.
-  func callCredit(messages: Int)
+  /// Reports more credit to send. It is zero if the call had credit, but the connection's buffer was full or its own
+  /// credit used up, and messages may be sent again.
+  func callCredit(_ credit: StreamCredit)
 }
 
 /// The parameters of a call except its message.
@@ -44,8 +47,10 @@ public struct CallHead: Sendable {
 public struct ClientCall {
   let call: OpenClientCall?
 
-  /// Messages that may be sent before the server grants more credit. Initially 32.
-  public var sendCredit: Int { call?.sendCredit ?? 0 }
+  /// The credit for messages to send. It is zero while the connection accepts none.
+  public var sendCredit: StreamCredit { call?.sendCredit ?? .zero }
+  /// The server's credit for messages to this client.
+  public var receiveCredit: StreamCredit { call?.receiveCredit ?? .zero }
   /// Whether the call has not ended yet.
   public var isOpen: Bool { call.map { $0.phase != .ended } ?? false }
 
@@ -62,7 +67,7 @@ public struct ClientCall {
   /// Cancels the call. Its handler is not called again.
   public func cancel() { call?.cancel() }
 
-  /// Grants the server credit for `messages` more, 1 to 2^31 − 1; other numbers have no effect. Grant several at once:
-  /// a grant below 4 counts as a control frame.
-  public func grantCredit(_ messages: Int) { call?.grantCredit(messages) }
+  /// Grants the server credit for further messages, up to the maximum of a credit. Grant several at once: a grant of
+  /// fewer than 4 messages and fewer than 16 KiB counts as a control frame.
+  public func grantCredit(_ credit: StreamCredit) { call?.grantCredit(credit) }
 }

@@ -37,6 +37,10 @@ public struct ClientConfiguration: Sendable {
   /// The maximum length of a frame from the server, 64 KiB to `WireLimits.frameBytesCeiling`. The server is
   /// notified and fails the call instead; a longer frame closes the connection.
   public var frameBytesMax = 4 * 1024 * 1024
+  /// The credit with which the server may begin to send a stream, at least `StreamCredit.initial`. A call buffers as
+  /// many messages and bytes, and one frame more, until they are read. A higher byte credit speeds up long streams over
+  /// a network with a long delay.
+  public var streamCredit = StreamCredit.initial
 
   public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS? = nil) {
     self.addresses = addresses
@@ -67,6 +71,10 @@ public struct ClientConfiguration: Sendable {
     let frameBytes = WireLimits.clientFrameBytesMin...WireLimits.frameBytesCeiling
     guard frameBytes.contains(frameBytesMax) else {
       throw fail("frameBytesMax must be \(frameBytes.lowerBound) to \(frameBytes.upperBound)")
+    }
+    let lowest = StreamCredit.initial
+    guard streamCredit.raised(to: lowest) == streamCredit else {
+      throw fail("streamCredit must be at least \(lowest.messages) messages and \(lowest.bytes) bytes")
     }
   }
 }

@@ -35,7 +35,8 @@ final class ClientConnection: ChannelInboundHandler {
     let now = owner.loop.now
     prover = owner.resources.makeProver()
     state = ClientConnectionState(
-      openCallsMax: configuration.openCallsMax, hasToken: configuration.presentedToken != nil, prover: prover)
+      openCallsMax: configuration.openCallsMax, hasToken: configuration.presentedToken != nil,
+      streamCredit: configuration.streamCredit, prover: prover)
     decoder = FrameDecoder(frameBytesMax: configuration.frameBytesMax)
     keepAlive = KeepAlive(configuration.keepAlive, now: now)
     cancels = CancelBudget(ServerHello(), now: now)
@@ -78,7 +79,8 @@ final class ClientConnection: ChannelInboundHandler {
     return nil
   }
 
-  func sendCredit(_ id: UInt64) -> Int { isFull ? 0 : state.sendCredit(id) }
+  func sendCredit(_ id: UInt64) -> StreamCredit { isFull ? .zero : state.sendCredit(id) }
+  func receiveCredit(_ id: UInt64) -> StreamCredit { state.receiveCredit(id) }
   func wasHandedOver(_ id: UInt64) -> Bool { state.wasHandedOver(id) }
 
   func send(_ message: UnsafeRawBufferPointer, id: UInt64, of call: OpenClientCall) -> Bool {
@@ -91,8 +93,8 @@ final class ClientConnection: ChannelInboundHandler {
       call.abort(LocalFailure.frameTooLarge(message.count + 128, state.hello.frameBytesMax))
       return false
     }
-    guard state.takeSendCredit(id) else { return false }
-    out.writeMessageFrame(id: .number(id), message: message)
+    guard state.maySend(id) else { return false }
+    state.sent(id, bytes: out.writeMessageFrame(id: .number(id), message: message))
     flushSoon()
     return true
   }
@@ -102,9 +104,9 @@ final class ClientConnection: ChannelInboundHandler {
     flushSoon()
   }
 
-  func grantCredit(_ messages: Int, id: UInt64) {
-    guard state.grant(id, messages) else { return }
-    out.writeCreditFrame(id: .number(id), messages: messages)
+  func grantCredit(_ credit: StreamCredit, id: UInt64) {
+    guard let grant = state.grant(id, credit) else { return }
+    out.writeCreditFrame(id: .number(id), grant)
     flushSoon()
   }
 
@@ -161,9 +163,14 @@ final class ClientConnection: ChannelInboundHandler {
     writingBytes = 0
     if isFull, bufferedBytes < configuration.bufferedBytesMax / 2 {
       isFull = false
-      for call in state.openCalls where call.kind.streamsRequests { call.credited(0) }
+      creditAll()
     }
     flush()
+  }
+
+  /// Notifies the streams that messages may be sent again.
+  private func creditAll() {
+    for call in state.openCalls where call.kind.streamsRequests { call.credited(.zero) }
   }
 
   // MARK: - reading
@@ -178,8 +185,8 @@ final class ClientConnection: ChannelInboundHandler {
   private func greet() {
     guard out.readableBytes == 0, keepAliveTimer == nil else { return }
     out.writeHelloFrame(
-      agent: configuration.agent, frameBytesMax: configuration.frameBytesMax, token: configuration.presentedToken,
-      nonce: prover?.nonce)
+      agent: configuration.agent, frameBytesMax: configuration.frameBytesMax, streamCredit: configuration.streamCredit,
+      token: configuration.presentedToken, nonce: prover?.nonce)
     flush()
     watch(at: owner.loop.now + .milliseconds(configuration.keepAlive.intervalMs))
   }
@@ -220,8 +227,9 @@ final class ClientConnection: ChannelInboundHandler {
     case .fail(let call, let range):
       call.fail(RPCError(errorObject: frame, range), raw: part(range))
       callEnded()
-    case .deliver(let call, let range): call.received(part(range))
-    case .credit(let call, let messages): call.credited(messages)
+    case .deliver(let call, let range): call.received(part(range), sizeBytes: frame.count)
+    case .credit(let call, let credit): call.credited(credit)
+    case .creditAll: creditAll()
     case .abort(let call, let id, let error):
       if cancels.admit(id, now: owner.loop.now) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
       call.fail(error, raw: nil)

@@ -29,8 +29,10 @@ struct ClientConnectionState<Call> {
     case abort(Call, id: UInt64, RPCError)
     /// One message of a response stream.
     case deliver(Call, Range<Int>)
-    /// The server grants this many more messages of credit.
-    case credit(Call, Int)
+    /// The server grants more credit to a call.
+    case credit(Call, StreamCredit)
+    /// The server grants credit to the connection, which had none: calls that wait for it may send.
+    case creditAll
     /// Respond to the server's ping.
     case pong(CallID)
     /// Respond that the method is unknown.
@@ -44,7 +46,10 @@ struct ClientConnectionState<Call> {
   private(set) var phase = Phase.greeting
   private(set) var hello = ServerHello()
   private var table = CallTable<Call>()
+  /// The credit for the messages of all streams together, once the greeting is over.
+  private var connectionCredit = ConnectionCredit(bytes: ConnectionCredit.initialBytes)
   private let openCallsMax: Int
+  private let streamCredit: StreamCredit
   private let hasToken: Bool
   /// Set if the client proves its token instead of sending it; nil once the proof was sent.
   private var prover: HelloProver?
@@ -54,8 +59,14 @@ struct ClientConnectionState<Call> {
   /// Responses and stream frames for calls that are not open, for example because they crossed a cancel.
   private(set) var strayCount = 0
 
-  init(openCallsMax: Int, hasToken: Bool, prover: HelloProver? = nil) {
+  /// Creates the state of a new connection.
+  ///
+  /// - Parameter streamCredit: The credit that the client announces to the server.
+  init(
+    openCallsMax: Int, hasToken: Bool, streamCredit: StreamCredit = .initial, prover: HelloProver? = nil
+  ) {
     self.openCallsMax = openCallsMax
+    self.streamCredit = streamCredit
     self.hasToken = hasToken || prover != nil
     self.prover = prover
   }
@@ -73,29 +84,35 @@ struct ClientConnectionState<Call> {
   mutating func open(_ call: Call, kind: CallKind) -> UInt64? {
     guard hasRoom else { return nil }
     return table.insert(
-      call, sendCredit: kind.streamsRequests ? Int32(WireLimits.streamCredit) : 0,
-      receiveCredit: kind.streamsResponses ? Int32(WireLimits.streamCredit) : 0)
+      call, sendCredit: kind.streamsRequests ? hello.streamCredit : .zero,
+      receiveCredit: kind.streamsResponses ? streamCredit : .zero)
   }
 
-  /// Consumes one credit for a message. Returns false if there is none or the call is not open.
-  mutating func takeSendCredit(_ id: UInt64) -> Bool {
+  /// Returns whether a message of the call may be sent now.
+  func maySend(_ id: UInt64) -> Bool { connectionCredit.bytes > 0 && table.sendCredit(id).allowsMessage }
+
+  /// Takes the credit for a message that was sent.
+  mutating func sent(_ id: UInt64, bytes sizeBytes: Int) {
+    _ = connectionCredit.take(bytes: sizeBytes)
+    _ = table.withSlot(id) { slot, _ in slot.sendCredit.take(bytes: sizeBytes) }
+  }
+
+  /// Returns the credit for messages of the call, whose bytes are limited by those of the connection.
+  func sendCredit(_ id: UInt64) -> StreamCredit {
+    let credit = table.sendCredit(id)
+    return connectionCredit.bytes < credit.bytes
+      ? StreamCredit(messages: credit.messages, bytes: connectionCredit.bytes) : credit
+  }
+
+  /// Returns the server's credit for messages of the call.
+  func receiveCredit(_ id: UInt64) -> StreamCredit { table.receiveCredit(id) }
+
+  /// Grants the server more credit. Returns the part that fits below the maximum, for the frame to send; nil for none.
+  mutating func grant(_ id: UInt64, _ credit: StreamCredit) -> StreamCredit? {
     table.withSlot(id) { slot, _ in
-      guard slot.sendCredit > 0 else { return false }
-      slot.sendCredit -= 1
-      return true
-    } ?? false
-  }
-
-  func sendCredit(_ id: UInt64) -> Int { table.sendCredit(id) }
-
-  /// Grants the server more credit. Returns false if no frame has to be sent.
-  mutating func grant(_ id: UInt64, _ messages: Int) -> Bool {
-    guard messages > 0, messages <= Int(Int32.max) else { return false }
-    return table.withSlot(id) { slot, _ in
-      let (sum, overflow) = slot.receiveCredit.addingReportingOverflow(Int32(messages))
-      slot.receiveCredit = overflow ? .max : sum
-      return true
-    } ?? false
+      let grant = slot.receiveCredit.fitting(credit)
+      return grant != .zero && slot.receiveCredit.add(grant) ? grant : nil
+    } ?? nil
   }
 
   /// Removes a call that ended on this side. Returns false if it was not open.
@@ -158,6 +175,7 @@ struct ClientConnectionState<Call> {
       } else {
         guard answer.version == HelloParams.version else { return .close(HelloParams.versionUnsupported) }
         hello = answer
+        connectionCredit = ConnectionCredit(bytes: answer.connectionCreditBytes)
       }
     }
     if let prover {
@@ -185,39 +203,47 @@ struct ClientConnectionState<Call> {
   private mutating func receiveStreamFrame(
     _ envelope: Envelope, _ bytes: UnsafeRawBufferPointer, isMessage: Bool
   ) -> Action {
-    guard let range = envelope.params, let params = StreamParams(bytes, range), case .number(let id) = params.id else {
+    guard let range = envelope.params, let params = StreamParams(bytes, range) else {
+      return .close(LocalFailure.peerMalformed("a stream frame without an id"))
+    }
+    if !isMessage, params.id == nil { return receiveConnectionCredit(params) }
+    guard case .number(let id) = params.id else {
       return .close(LocalFailure.peerMalformed("a stream frame without an id"))
     }
     if isMessage {
       guard let message = params.message else {
         return .close(LocalFailure.peerMalformed("rpc.message without a message"))
       }
-      return deliver(id, message)
+      return deliver(id, message, sizeBytes: bytes.count)
     }
-    guard let messages = params.messages, (1...WireLimits.creditMax).contains(messages) else {
-      return .close(LocalFailure.peerMalformed("rpc.credit without 1 to 2^31 - 1 messages"))
+    guard let grant = params.grant else {
+      return .close(LocalFailure.peerMalformed("rpc.credit without 1 to 2^31 - 1 messages or bytes"))
     }
-    let isTooMuch = table.withSlot(id) { slot, _ in
-      let (sum, overflow) = slot.sendCredit.addingReportingOverflow(Int32(messages))
-      if !overflow { slot.sendCredit = sum }
-      return overflow
-    }
-    guard let isTooMuch else { return stray() }
-    if !isTooMuch { return table.withSlot(id) { .credit($1, Int(messages)) } ?? .ignore }
-    let error = Self.overrun("granted more credit than 2^31 - 1 messages")
+    let credited = table.withSlot(id) { slot, call -> Call? in slot.sendCredit.add(grant) ? call : nil }
+    guard let credited else { return stray() }
+    if let call = credited { return .credit(call, grant) }
+    let error = Self.overrun("granted more credit than 2^31 - 1 messages or bytes")
     return table.remove(id).map { .abort($0, id: id, error) } ?? .ignore
   }
 
-  private mutating func deliver(_ id: UInt64, _ message: Range<Int>) -> Action {
+  private mutating func receiveConnectionCredit(_ params: StreamParams) -> Action {
+    let wasEmpty = connectionCredit.bytes <= 0
+    guard let grant = params.grant, grant.bytes > 0, connectionCredit.add(grant.bytes) else {
+      return .close(LocalFailure.peerMalformed("rpc.credit without an id and up to 2^31 - 1 bytes"))
+    }
+    return wasEmpty && connectionCredit.bytes > 0 ? .creditAll : .ignore
+  }
+
+  private mutating func deliver(_ id: UInt64, _ message: Range<Int>, sizeBytes: Int) -> Action {
     let taken = table.withSlot(id) { slot, call -> Call? in
-      guard slot.receiveCredit > 0 else { return nil }
-      slot.receiveCredit -= 1
+      guard slot.receiveCredit.allowsMessage else { return nil }
+      slot.receiveCredit.take(bytes: sizeBytes)
       return call
     }
     guard let taken else { return stray() }
     if let call = taken { return .deliver(call, message) }
     guard let call = table.remove(id) else { return .ignore }
-    return .abort(call, id: id, Self.overrun("sent more messages than the client had granted"))
+    return .abort(call, id: id, Self.overrun("sent more than the client had granted"))
   }
 
   private static func overrun(_ what: String) -> RPCError {

@@ -111,7 +111,7 @@ final class LoopClient: @unchecked Sendable {
 
   /// Queues a message of a waiting call. Returns false if there is no room for it.
   func keep(_ message: UnsafeRawBufferPointer, of call: OpenClientCall) -> Bool {
-    guard let request = call.request, request.messages.count < WireLimits.streamCredit,
+    guard call.request != nil, call.sendCredit.allowsMessage,
       waiting.sizeBytes + message.count <= configuration.bufferedBytesMax
     else { return false }
     waiting.keep(message, of: call)

@@ -15,6 +15,8 @@ final class OpenClientCall: DeadlineEntry {
   private var connection: ClientConnection?
   private var id: UInt64 = 0
   private var isHalfClosed = false
+  /// Messages that were queued before the call was open, and that wait for credit.
+  private var unsent: [[UInt8]] = []
 
   init(owner: LoopClient, kind: CallKind, deadline: Deadline?, handler: any ClientCallHandler) {
     self.owner = owner
@@ -33,19 +35,22 @@ final class OpenClientCall: DeadlineEntry {
     if deadline == nil { owner.context.remove(self) }
   }
 
-  var sendCredit: Int {
+  var sendCredit: StreamCredit {
     switch phase {
-    case .waiting: kind.streamsRequests ? WireLimits.streamCredit - (request?.messages.count ?? 0) : 0
-    case .open: connection?.sendCredit(id) ?? 0
-    case .ended: 0
+    case .waiting: kind.streamsRequests ? .initial.reduced(by: request?.messagesSize ?? .zero) : .zero
+    case .open: unsent.isEmpty ? connection?.sendCredit(id) ?? .zero : .zero
+    case .ended: .zero
     }
   }
+
+  /// The server's credit.
+  var receiveCredit: StreamCredit { phase == .open ? connection?.receiveCredit(id) ?? .zero : .zero }
 
   func send(message: UnsafeRawBufferPointer) -> Bool {
     guard kind.streamsRequests, !isHalfClosed else { return false }
     switch phase {
     case .waiting: return owner.keep(message, of: self)
-    case .open: return connection?.send(message, id: id, of: self) ?? false
+    case .open: return unsent.isEmpty && connection?.send(message, id: id, of: self) == true
     case .ended: return false
     }
   }
@@ -53,19 +58,28 @@ final class OpenClientCall: DeadlineEntry {
   func halfClose() {
     guard kind.streamsRequests, !isHalfClosed, phase != .ended else { return }
     isHalfClosed = true
-    if phase == .open { connection?.halfClose(id) }
+    if phase == .open, unsent.isEmpty { connection?.halfClose(id) }
   }
 
   /// Sends the messages that were queued while the call waited.
   func sendRetained(_ kept: WaitingRequest) {
-    for message in kept.messages {
-      message.withUnsafeBytes { _ = connection?.send($0, id: id, of: self) }
-    }
-    if isHalfClosed, phase == .open { connection?.halfClose(id) }
+    unsent = kept.messages
+    sendUnsent()
+    if isHalfClosed, phase == .open, unsent.isEmpty { connection?.halfClose(id) }
   }
 
-  func grantCredit(_ messages: Int) {
-    if phase == .open { connection?.grantCredit(messages, id: id) }
+  private func sendUnsent() {
+    var sentCount = 0
+    for message in unsent {
+      guard phase == .open, message.withUnsafeBytes({ connection?.send($0, id: id, of: self) }) == true else { break }
+      sentCount += 1
+    }
+    // A message that is too long has ended the call.
+    if phase == .open { unsent.removeFirst(sentCount) }
+  }
+
+  func grantCredit(_ credit: StreamCredit) {
+    if phase == .open { connection?.grantCredit(credit, id: id) }
   }
 
   func cancel() {
@@ -101,8 +115,18 @@ final class OpenClientCall: DeadlineEntry {
 
   // MARK: - events from the connection
 
-  func received(_ message: UnsafeRawBufferPointer) { handler?.callReceived(message: message) }
-  func credited(_ messages: Int) { handler?.callCredit(messages: messages) }
+  func received(_ message: UnsafeRawBufferPointer, sizeBytes: Int) {
+    handler?.callReceived(message: message, sizeBytes: sizeBytes)
+  }
+
+  func credited(_ credit: StreamCredit) {
+    if !unsent.isEmpty {
+      sendUnsent()
+      guard unsent.isEmpty, phase == .open else { return }
+      if isHalfClosed { connection?.halfClose(id) }
+    }
+    handler?.callCredit(credit)
+  }
 
   @inline(__always)
   func finish(_ result: UnsafeRawBufferPointer) {
@@ -122,6 +146,7 @@ final class OpenClientCall: DeadlineEntry {
     owner.context.remove(self)
     connection = nil
     request = nil
+    unsent = []
     let former = handler
     handler = nil
     return former
@@ -138,5 +163,9 @@ struct WaitingRequest {
   /// Messages sent in advance, at most the initial credit.
   var messages: [[UInt8]] = []
 
-  var sizeBytes: Int { params.count + rawMetadata.count + metadata.sizeBytes + messages.reduce(0) { $0 + $1.count } }
+  var sizeBytes: Int { params.count + rawMetadata.count + metadata.sizeBytes + messagesSize.bytes }
+  /// The credit that the messages take, without their frames.
+  var messagesSize: StreamCredit {
+    StreamCredit(messages: messages.count, bytes: messages.reduce(0) { $0 + $1.count })
+  }
 }

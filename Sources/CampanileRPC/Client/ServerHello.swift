@@ -14,6 +14,10 @@ struct ServerHello: Equatable {
   /// The number of control frames in `floodWindowMs` after which the server closes the connection.
   var controlFramesMax = 200
   var floodWindowMs: Int64 = 30_000
+  /// The credit with which the client may begin to send a stream.
+  var streamCredit = StreamCredit.initial
+  /// The bytes of streamed messages that the client may send before the server grants more, of all calls.
+  var connectionCreditBytes = ConnectionCredit.initialBytes
   /// The server's contribution to the mutual proof of the internal token.
   var nonce: String?
   var proofs: [String] = []
@@ -31,6 +35,7 @@ struct ServerHello: Equatable {
       case "proofs":
         let elements = JSONObjectReader.elements(bytes, member.value, countMax: Self.proofsMax) ?? []
         proofs = elements.compactMap { JSONObjectReader.string(bytes, $0) }
+      case "streamCredit": streamCredit = Self.credit(bytes, member.value)
       default: break
       }
       guard let value = JSONObjectReader.integer(bytes, member.value) else { continue }
@@ -39,14 +44,27 @@ struct ServerHello: Equatable {
       case "maxConcurrentCalls": openCallsMax = Int(min(max(value, 1), 1_000_000))
       case "maxControlFrames": controlFramesMax = Int(min(max(value, 2), 1_000_000))
       case "floodWindowMs": floodWindowMs = min(max(value, 1), 3_600_000)
+      case "connectionCredit": connectionCreditBytes = Int(min(max(value, 1), Int64(StreamCredit.max)))
       default: break
       }
     }
   }
+
+  private static func credit(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> StreamCredit {
+    let params = StreamParams(bytes, range)
+    func number(_ value: Int64?, or other: Int) -> Int {
+      Int(min(max(value ?? Int64(other), 1), Int64(StreamCredit.max)))
+    }
+    return StreamCredit(
+      messages: number(params?.messages, or: StreamCredit.initial.messages),
+      bytes: number(params?.bytes, or: StreamCredit.initial.bytes))
+  }
 }
 
 extension ByteBuffer {
-  mutating func writeHelloFrame(agent: String, frameBytesMax: Int, token: String?, nonce: String?) {
+  mutating func writeHelloFrame(
+    agent: String, frameBytesMax: Int, streamCredit: StreamCredit, token: String?, nonce: String?
+  ) {
     let frame = beginFrame()
     writeRequestHead(id: .string(ServerHello.requestID), method: "rpc.hello", timeoutMs: nil, metadata: [:])
     writeStaticString(",\"params\":{\"versions\":[")
@@ -55,6 +73,11 @@ extension ByteBuffer {
     writeJSONString(agent)
     writeStaticString(",\"capabilities\":[],\"maxFrameBytes\":")
     writeDecimal(Int64(frameBytesMax))
+    writeStaticString(",\"streamCredit\":{\"messages\":")
+    writeDecimal(Int64(streamCredit.messages))
+    writeStaticString(",\"bytes\":")
+    writeDecimal(Int64(streamCredit.bytes))
+    writeInteger(UInt8(ascii: "}"))
     if let token {
       writeStaticString(",\"token\":")
       writeJSONString(token)

@@ -8,14 +8,14 @@ internal import Synchronization
 /// only.
 final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable {
   private struct Received {
-    var messages: [[UInt8]] = []
+    var messages: [(json: [UInt8], sizeBytes: Int)] = []
     var head = 0
     /// Set once; read after the messages that precede it.
     var end: StreamEvent?
     var retryAfterMs: Int64?
     var reader: UnsafeContinuation<Void, Never>?
     var hasReceived = false
-    var consumedCount = 0
+    var consumed = ConsumedCredit()
 
     var isWorthReading: Bool { head < messages.count || end != nil || retryAfterMs != nil }
 
@@ -36,8 +36,6 @@ final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable 
     var continuation: UnsafeContinuation<RPCError?, Never>
   }
 
-  /// Credit is granted back in batches of this size.
-  private static let grantCount = 16
   /// The maximum number of tasks waiting to send on one call.
   private static let sendersMax = 1024
 
@@ -156,7 +154,7 @@ final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable 
   }
 
   private func step() -> Step {
-    let (step, grants) = received.withLock { received -> (Step, Bool) in
+    let (step, grant) = received.withLock { received -> (Step, StreamCredit?) in
       if received.head < received.messages.count {
         let message = received.messages[received.head]
         received.head += 1
@@ -164,19 +162,17 @@ final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable 
           received.messages.removeAll(keepingCapacity: true)
           received.head = 0
         }
-        received.consumedCount += 1
-        guard received.consumedCount == Self.grantCount else { return (.event(.message(message)), false) }
-        received.consumedCount = 0
-        return (.event(.message(message)), received.end == nil)
+        let grant = received.consumed.consumed(bytes: message.sizeBytes)
+        return (.event(.message(message.json)), received.end == nil ? grant : nil)
       }
-      if let end = received.end { return (.event(end), false) }
+      if let end = received.end { return (.event(end), nil) }
       if let delayMs = received.retryAfterMs {
         received.retryAfterMs = nil
-        return (.retry(delayMs), false)
+        return (.retry(delayMs), nil)
       }
-      return (.wait, false)
+      return (.wait, nil)
     }
-    if grants { onLoop { self.call?.grantCredit(Self.grantCount) } }
+    if let grant { onLoop { self.call?.grantCredit(grant) } }
     return step
   }
 
@@ -199,13 +195,13 @@ final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable 
     return true
   }
 
-  func callReceived(message: UnsafeRawBufferPointer) {
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     let copy = [UInt8](message)
     // Bounded by the credit, which the connection enforces.
     let reader = received.withLock { received -> UnsafeContinuation<Void, Never>? in
       guard received.end == nil else { return nil }
       received.hasReceived = true
-      received.messages.append(copy)
+      received.messages.append((copy, sizeBytes))
       return received.takeReader()
     }
     reader?.resume()
@@ -263,7 +259,7 @@ final class StreamCall: ClientCallHandler, StreamTransport, @unchecked Sendable 
 
   private func sendNow(_ message: [UInt8]) -> Bool { message.withUnsafeBytes { call?.send(message: $0) ?? false } }
 
-  func callCredit(messages: Int) {
+  func callCredit(_ credit: StreamCredit) {
     while let sender = senders.first, sendNow(sender.message) {
       senders.removeFirst()
       sender.continuation.resume(returning: nil)

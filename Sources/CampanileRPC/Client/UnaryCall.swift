@@ -69,6 +69,6 @@ final class UnaryCall: ClientCallHandler, @unchecked Sendable {
   }
 
   // A unary call has no stream, so the connection never calls these.
-  func callReceived(message: UnsafeRawBufferPointer) {}
-  func callCredit(messages: Int) {}
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {}
+  func callCredit(_ credit: StreamCredit) {}
 }

@@ -11,6 +11,8 @@ struct HelloParams {
   var nonce: String?
   /// The length of the longest frame that the client accepts.
   var frameBytesMax: Int?
+  /// The credit with which the server may begin to send a stream.
+  var streamCredit: StreamCredit?
 
   /// Reads the params. Throws INVALID_ARGUMENT `HELLO_INVALID` for a member of another form, and FAILED_PRECONDITION
   /// `VERSION_UNSUPPORTED` if the client offers other versions only.
@@ -28,6 +30,7 @@ struct HelloParams {
           throw Self.invalid(member, "must be an integer of at least \(WireLimits.clientFrameBytesMin)")
         }
         frameBytesMax = Int(min(value, Int64(WireLimits.frameBytesCeiling)))
+      case "streamCredit": streamCredit = try Self.credit(bytes, member)
       case "nonce": nonce = JSONObjectReader.string(bytes, member.value) ?? ""
       case "token": token = JSONObjectReader.string(bytes, member.value) ?? ""
       default: break
@@ -45,6 +48,22 @@ struct HelloParams {
       throw invalid(member, "must be an array of at most \(namesMax) strings")
     }
     return names
+  }
+
+  private static func credit(
+    _ bytes: UnsafeRawBufferPointer, _ member: JSONObjectReader.Member
+  ) throws(RPCError) -> StreamCredit {
+    let lowest = StreamCredit.initial
+    let params = StreamParams(bytes, member.value)
+    let messages = params?.messages ?? Int64(lowest.messages)
+    let sizeBytes = params?.bytes ?? Int64(lowest.bytes)
+    guard params != nil, (Int64(lowest.messages)...Int64(StreamCredit.max)).contains(messages),
+      (Int64(lowest.bytes)...Int64(StreamCredit.max)).contains(sizeBytes)
+    else {
+      throw invalid(
+        member, "must have \(lowest.messages) to 2^31 - 1 messages and \(lowest.bytes) to 2^31 - 1 bytes")
+    }
+    return StreamCredit(messages: Int(messages), bytes: Int(sizeBytes))
   }
 
   private static func invalid(_ member: JSONObjectReader.Member, _ why: String) -> RPCError {

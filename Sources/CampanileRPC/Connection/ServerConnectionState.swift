@@ -11,12 +11,16 @@ struct ServerConnectionState<Call> {
     case startCall(CallID)
     /// `rpc.message`, with the range of the message.
     case deliver(Call, Range<Int>)
+    /// `rpc.message` beyond the connection's credit.
+    case exceeds(Call)
+    /// `rpc.message` of a call that has ended.
+    case discard
     /// `rpc.end`
     case halfClose(Call)
     /// `rpc.cancel`
     case cancel(Call)
     /// `rpc.credit`
-    case credit(Call, Int)
+    case credit(Call, StreamCredit)
     /// `rpc.hello`
     case hello(CallID, Range<Int>?)
     /// `rpc.prove`
@@ -40,8 +44,13 @@ struct ServerConnectionState<Call> {
   private var controlFrames = FloodCount()
   /// Stream frames that may still be in flight to calls that have ended.
   private var strayAllowance = 0
+  /// The client's credit for the messages of all its streams.
+  private var connectionCredit: ConnectionCredit
 
-  init(limits: WireLimits) { self.limits = limits }
+  init(limits: WireLimits) {
+    self.limits = limits
+    connectionCredit = ConnectionCredit(bytes: limits.connectionCreditBytes)
+  }
 
   /// A count of frames in a window of time.
   private struct FloodCount {
@@ -58,6 +67,9 @@ struct ServerConnectionState<Call> {
       return count > countMax
     }
   }
+
+  /// The smallest grant of bytes that is no control frame.
+  private static var grantBytesMin: Int { 16 * 1024 }
 
   /// The maximum number of control frames in the window. A trusted connection carries the cancels of many callers.
   var controlFramesMax: Int { limits.controlFramesMax * (isTrusted ? 100 : 1) }
@@ -80,7 +92,7 @@ struct ServerConnectionState<Call> {
     }
     if let flood = countControl(nowMs: nowMs) { return .close(flood) }
     if rpcMethod == .cancel {
-      guard let target = target(envelope, bytes), let call = openCalls[target.id] else { return .ignore }
+      guard let id = target(envelope, bytes)?.id, let call = openCalls[id] else { return .ignore }
       return .cancel(call)
     }
     guard let id = envelope.callID else { return rpcMethod == .unknown ? .ignore : missingID(nowMs: nowMs) }
@@ -126,27 +138,31 @@ struct ServerConnectionState<Call> {
   private mutating func receiveStreamFrame(
     _ method: RPCMethod, _ envelope: Envelope, _ bytes: UnsafeRawBufferPointer, nowMs: Int64
   ) -> Action {
-    guard let target = target(envelope, bytes), let call = openCalls[target.id] else {
+    let isCovered = method != .message || connectionCredit.take(bytes: bytes.count)
+    guard let target = target(envelope, bytes), let id = target.id, let call = openCalls[id] else {
       // Frames cross a response on the wire; only frames beyond those that can be in flight count as control frames.
       if strayAllowance > 0 {
         strayAllowance -= 1
-        return .ignore
+        return method == .message ? .discard : .ignore
       }
-      return countControl(nowMs: nowMs).map { .close($0) } ?? .ignore
+      return countControl(nowMs: nowMs).map { .close($0) } ?? (method == .message ? .discard : .ignore)
     }
     switch method {
     case .message:
       guard let message = target.message else {
         return malformed("message is missing in rpc.message", id: nil, nowMs: nowMs)
       }
-      return .deliver(call, message)
+      return isCovered ? .deliver(call, message) : .exceeds(call)
     case .credit:
-      guard let messages = target.messages, (1...WireLimits.creditMax).contains(messages) else {
-        return malformed("messages in rpc.credit must be 1 to 2^31 - 1", id: nil, nowMs: nowMs)
+      guard let grant = target.grant else {
+        return malformed(
+          "messages or bytes in rpc.credit must be 1 to 2^31 - 1, and neither negative", id: nil, nowMs: nowMs)
       }
-      // A grant of a few messages is legal, but not worth a frame.
-      if messages < 4, let flood = countControl(nowMs: nowMs) { return .close(flood) }
-      return .credit(call, Int(messages))
+      // A grant of a few messages and bytes is legal, but not worth a frame.
+      if grant.messages < 4, grant.bytes < Self.grantBytesMin, let flood = countControl(nowMs: nowMs) {
+        return .close(flood)
+      }
+      return .credit(call, grant)
     default: return .halfClose(call)
     }
   }
@@ -200,7 +216,7 @@ extension ServerConnectionState {
   /// Records the response to a call; later frames for it are strays.
   mutating func answered(_ id: CallID, streamed: Bool) {
     openCalls.remove(id)
-    if streamed { strayAllowance = min(strayAllowance + 2 * WireLimits.streamCredit, 10_000) }
+    if streamed { strayAllowance = min(strayAllowance + 2 * limits.streamCredit.messages, 10_000) }
   }
 
   /// Records that the call's handler has ended, possibly after its response.
@@ -215,14 +231,16 @@ extension ServerConnectionState {
   /// Whether the connection is draining and all calls and handlers have ended.
   var isDrained: Bool { isDraining && openCalls.isEmpty && executingCount == 0 }
 
-  private struct Target {
-    var id: CallID
-    var message: Range<Int>?
-    var messages: Int64?
+  /// Returns the bytes of the connection's credit to grant now; 0 for none.
+  ///
+  /// - Parameter queuedBytes: The bytes of messages that no handler has read yet.
+  @inline(__always)
+  mutating func connectionGrant(queuedBytes: Int) -> Int {
+    let sizeBytes = isTrusted ? limits.connectionCreditBytesTrusted : limits.connectionCreditBytes
+    return connectionCredit.grant(upTo: sizeBytes, queuedBytes: queuedBytes)
   }
 
-  private func target(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> Target? {
-    guard let params = envelope.params, let read = StreamParams(bytes, params), let id = read.id else { return nil }
-    return Target(id: id, message: read.message, messages: read.messages)
+  private func target(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> StreamParams? {
+    envelope.params.flatMap { StreamParams(bytes, $0) }
   }
 }

@@ -26,7 +26,10 @@ extension CallDispatcher {
 /// Receives the caller's events after the start of a call. Every method is called on the connection's event loop.
 public protocol ServerCallHandler: AnyObject {
   /// Delivers one message of the caller's stream; its bytes are valid until the method returns.
-  func receive(message: UnsafeRawBufferPointer)
+  ///
+  /// - Parameter sizeBytes: The number of bytes that it took of the caller's credit. Once the message is consumed,
+  ///   grant them again; see `ConsumedCredit`.
+  func receive(message: UnsafeRawBufferPointer, sizeBytes: Int)
   /// Reports that the caller will send no more messages.
   func halfClosed()
   /// Reports that the call ended without the handler: it was cancelled, its deadline passed, or its connection was

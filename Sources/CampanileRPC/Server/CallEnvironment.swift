@@ -111,7 +111,7 @@ final class UnaryHandler: ServerCallHandler {
     self.task = task
   }
 
-  func receive(message: UnsafeRawBufferPointer) {
+  func receive(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     call.end(
       RPCError(.invalidArgument, "the method takes one request, which are its params", reason: "STREAM_UNEXPECTED"))
   }

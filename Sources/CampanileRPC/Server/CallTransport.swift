@@ -37,20 +37,28 @@ open class CallTransport {
   /// Whether the peer accepts more data. After a change to true, the owner calls `canSend` of the waiting handlers.
   public final var isWritable = true
   /// The number of bytes in streamed messages that no handler has read yet.
-  final var backlogBytes = 0
+  final var queuedMessageBytes = 0
+  /// The number of bytes in messages to the peer that wait for its credit.
+  final var heldBackBytes = 0
+  /// The credit with which a call may begin to send messages to the peer, as the peer has announced it.
+  final var outboundCredit = StreamCredit.initial
+  /// The same in the other direction.
+  final let inboundCredit: StreamCredit
   /// A buffer that grows with the first message encoded here: a gateway forwards bytes, and most of many connections
   /// are idle.
   private final var scratch = JSONWriter(capacity: 64)
 
-  init(context: LoopContext, timeoutMsMax: Int64) {
+  init(context: LoopContext, limits: WireLimits) {
     self.context = context
-    self.timeoutMsMax = timeoutMsMax
+    timeoutMsMax = limits.timeoutMsMax
+    inboundCredit = limits.streamCredit
   }
 
   /// Creates a transport on `loop`. Must be called on it.
   public init(loops: CallLoops, loop: any EventLoop, limits: WireLimits) {
     context = loops.contexts.value(on: loop)
     timeoutMsMax = limits.timeoutMsMax
+    inboundCredit = limits.streamCredit
   }
 
   /// Returns the address in `[IPv4]name/127.0.0.1:5000`. An IPv4-mapped address (RFC 4291 section 2.5.5.2) becomes
@@ -93,10 +101,12 @@ open class CallTransport {
   open func reply(to call: ServerCall, rawError: UnsafeRawBufferPointer) {
     reply(to: call, error: RPCError(errorObject: rawError, 0..<rawError.count))
   }
-  /// Sends one message of the response stream.
+  /// Sends one message of the response stream. Calls `sent` of the call before anything that may send the next message.
   open func send(to call: ServerCall, message: UnsafeRawBufferPointer) {}
-  /// Grants the caller credit for `messages` more.
-  open func grantCredit(to call: ServerCall, messages: Int) {}
+  /// Grants the caller credit for further messages.
+  open func grantCredit(to call: ServerCall, _ credit: StreamCredit) {}
+  /// Called after queued messages were read, or their call has ended.
+  func queueShrank() {}
   /// Called once a call is complete, even if it gets no response.
   open func callAnswered(_ call: ServerCall) {}
   /// Called once no code runs for a call any more.
@@ -109,7 +119,6 @@ open class CallTransport {
   /// Whether the unread bytes exceed `unreadBytesMax`, so that no long data may be added.
   open var isUnread: Bool { false }
   open var unreadBytesMax: Int { .max }
-  open var backlogBytesMax: Int { .max }
 
   final func reply(to call: ServerCall, message: some ProtoMessage) {
     scratch.removeAll(keepingCapacity: true)
@@ -157,12 +166,14 @@ extension ServerCall {
     if transport.isStranger { transport.identified(as: principal.name) }
   }
 
-  /// Records that the caller granted credit for `messages` more of the response stream.
-  public func granted(messages: Int) { received(credit: messages) }
+  /// Whether the caller may send a message.
+  public var takesMessage: Bool { inboundCredit.allowsMessage }
+  /// Restores the credit with which the response stream began, because the caller has taken all of its messages.
+  public func restoreOutboundCredit() { received(credit: outboundCredit.missing(to: transport.outboundCredit)) }
   /// Fails the call with `error` and cancels its handler, because the caller disconnected or was refused.
   public func abort(_ error: RPCError) { end(error) }
-  /// Delivers one message of the caller's stream.
-  public func deliver(message: UnsafeRawBufferPointer) { received(message: message) }
+  /// Delivers one message of the caller's stream. Takes its bytes from the caller's credit.
+  public func deliver(message: UnsafeRawBufferPointer) { received(message: message, sizeBytes: message.count) }
   /// Records that the caller sends no more messages.
   public func deliverHalfClose() { receivedHalfClose() }
 }

@@ -29,10 +29,11 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// The observer of the caller's messages and of the call's end. Set by the dispatcher, and released with the
   /// response.
   public var handler: (any ServerCallHandler)?
-  /// The number of messages that may still be sent to the caller.
-  public private(set) var outboundCredit = WireLimits.streamCredit
-  private var inboundCredit = WireLimits.streamCredit
-  private var backlogBytes = 0
+  /// The credit for messages to the caller.
+  public private(set) var outboundCredit: StreamCredit
+  /// The caller's credit for its messages.
+  public private(set) var inboundCredit: StreamCredit
+  private var queuedBytes = 0
   private var isHalfClosed = false
   public private(set) var isAnswered = false
   /// The time of the response; meaningless before it.
@@ -59,6 +60,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     self.isTrusted = isTrusted
     self.principal = principal
     self.startedAt = startedAt
+    outboundCredit = transport.outboundCredit
+    inboundCredit = transport.inboundCredit
   }
 
   public var eventLoop: any EventLoop { transport.context.loop }
@@ -78,7 +81,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   }
 
   /// Whether a message may be sent now: the caller granted credit and the connection is writable.
-  public var canSend: Bool { !isAnswered && outboundCredit > 0 && transport.isWritable }
+  public var canSend: Bool { !isAnswered && outboundCredit.allowsMessage && transport.isWritable }
 
   /// Whether the caller leaves more than `unreadBytesMax` unread, so that its streams must end; see
   /// `WireLimits.unreadBytesMax`.
@@ -138,8 +141,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     observation?.answered(self, code, at: answeredAt)
     if deadline != nil { transport.context.remove(self) }
     handler = nil
-    transport.backlogBytes -= backlogBytes
-    backlogBytes = 0
+    if queuedBytes > 0 { dequeued(bytes: queuedBytes) }
     transport.callAnswered(self)
     return true
   }
@@ -184,57 +186,65 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// - Returns: False if the message was not sent.
   @discardableResult
   public func send(message: UnsafeRawBufferPointer) -> Bool {
-    guard !isAnswered, outboundCredit > 0, mayStream else { return false }
-    outboundCredit -= 1
+    guard !isAnswered, outboundCredit.allowsMessage, mayStream else { return false }
     hasStreamed = true
     transport.send(to: self, message: message)
     return true
   }
 
   func send(_ message: some ProtoMessage) -> Bool {
-    guard !isAnswered, outboundCredit > 0, mayStream else { return false }
-    outboundCredit -= 1
+    guard !isAnswered, outboundCredit.allowsMessage, mayStream else { return false }
     hasStreamed = true
     transport.send(to: self, message: message)
     return true
   }
 
-  /// Grants the caller credit for `messages` more.
-  public func grantCredit(_ messages: Int) {
-    guard !isAnswered, mayStream, messages > 0 else { return }
-    inboundCredit += messages
-    transport.grantCredit(to: self, messages: messages)
+  /// Records that the transport has sent a message, which takes `bytes` of the caller's credit.
+  @inline(__always)
+  public func sent(bytes: Int) { outboundCredit.take(bytes: bytes) }
+
+  /// Grants the caller credit for further messages, up to the maximum of a credit.
+  public func grantCredit(_ credit: StreamCredit) {
+    let grant = inboundCredit.fitting(credit)
+    guard !isAnswered, mayStream, grant != .zero, inboundCredit.add(grant) else { return }
+    transport.grantCredit(to: self, grant)
   }
 
-  /// Counts a streamed message of `bytes` bytes that waits to be read. Returns false if too many bytes wait for the
-  /// connection's handlers; the call must then end.
-  public func keeps(bytes: Int) -> Bool {
-    guard !isAnswered else { return true }
-    backlogBytes += bytes
-    transport.backlogBytes += bytes
-    return transport.backlogBytes <= transport.backlogBytesMax
+  /// Records that a streamed message waits to be read. It counts in the connection's credit until then.
+  public func queued(bytes: Int) {
+    guard !isAnswered else { return }
+    queuedBytes += bytes
+    transport.queuedMessageBytes += bytes
   }
 
   /// Records that a waiting message was read.
-  public func released(bytes: Int) {
-    guard !isAnswered else { return }
-    backlogBytes -= bytes
-    transport.backlogBytes -= bytes
+  public func dequeued(bytes: Int) {
+    guard queuedBytes > 0 else { return }
+    queuedBytes -= bytes
+    transport.queuedMessageBytes -= bytes
+    transport.queueShrank()
   }
+
+  /// Adds to the bytes of messages that wait here for the caller's credit. They count as unread.
+  public func heldBack(bytes: Int) { transport.heldBackBytes += bytes }
 
   // MARK: from the connection
 
-  func received(message: UnsafeRawBufferPointer) {
+  /// Handles one message, which takes `sizeBytes` of the caller's credit.
+  func received(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     hasStreamed = true
-    guard inboundCredit > 0 else {
-      return end(
-        RPCError(.resourceExhausted, "a message was sent beyond the credit granted", reason: "CREDIT_EXCEEDED"))
-    }
+    guard inboundCredit.allowsMessage else { return exceededCredit() }
     guard !isHalfClosed else {
       return end(RPCError(.invalidArgument, "a message was sent after rpc.end", reason: "STREAM_HALF_CLOSED"))
     }
-    inboundCredit -= 1
-    handler?.receive(message: message)
+    inboundCredit.take(bytes: sizeBytes)
+    handler?.receive(message: message, sizeBytes: sizeBytes)
+  }
+
+  /// Handles a message beyond the credit of the call or of its connection.
+  func exceededCredit() {
+    hasStreamed = true
+    end(RPCError(.resourceExhausted, "a message was sent beyond the credit granted", reason: "CREDIT_EXCEEDED"))
   }
 
   func receivedHalfClose() {
@@ -244,13 +254,12 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     handler?.halfClosed()
   }
 
-  func received(credit messages: Int) {
-    guard Int64(outboundCredit) + Int64(messages) <= WireLimits.creditMax else {
+  func received(credit: StreamCredit) {
+    guard outboundCredit.add(credit) else {
       return end(
         RPCError(
-          .invalidArgument, "messages in rpc.credit raise the credit above 2^31 - 1", reason: "CREDIT_OVERFLOW"))
+          .invalidArgument, "rpc.credit raises the messages or bytes above 2^31 - 1", reason: "CREDIT_OVERFLOW"))
     }
-    outboundCredit += messages
     handler?.canSend()
   }
 

@@ -40,8 +40,8 @@ extension ServerConnection {
 
   /// Whether the unread bytes exceed the limit, so that no long data may be added.
   var hasUnread: Bool {
-    if isWritable, batchedBytes == 0 { return false }
-    return queuedBytes + outgoing.readableBytes + batchedBytes > unreadBytesMax
+    if isWritable, batchedBytes == 0, heldBackBytes == 0 { return false }
+    return queuedBytes + outgoing.readableBytes + batchedBytes + heldBackBytes > unreadBytesMax
   }
 
   /// Bytes that were written and that the system has not accepted yet.

@@ -67,7 +67,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     sentFrameBytesMax = core.limits.frameBytesMax
     longResultBytes = min(64 * 1024, core.limits.frameBytesMax - 512)
     timing = ConnectionTiming(limits: core.limits, now: batchTime)
-    super.init(context: context, timeoutMsMax: core.limits.timeoutMsMax)
+    super.init(context: context, limits: core.limits)
     if core.asksForCredentials { treatAsStranger() }
   }
 
@@ -89,10 +89,15 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
           .resourceExhausted, "the message of \(message.count) bytes is longer than a frame may be",
           reason: "RESULT_TOO_LARGE"))
     }
-    write { $0.writeMessageFrame(id: call.id, message: message) }
+    write { call.sent(bytes: $0.writeMessageFrame(id: call.id, message: message)) }
   }
-  override func grantCredit(to call: ServerCall, messages: Int) {
-    write { $0.writeCreditFrame(id: call.id, messages: messages) }
+  override func grantCredit(to call: ServerCall, _ credit: StreamCredit) {
+    write { $0.writeCreditFrame(id: call.id, credit) }
+  }
+  /// Grants the client more of the connection's credit once enough of it was read.
+  override func queueShrank() {
+    let bytes = state.connectionGrant(queuedBytes: queuedMessageBytes)
+    if bytes > 0 { write { $0.writeConnectionCreditFrame(bytes: bytes) } }
   }
   override func callAnswered(_ call: ServerCall) {
     state.answered(call.id, streamed: call.hasStreamed)
@@ -104,9 +109,6 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   override func rest(until deadline: NIODeadline) { restsUntil = max(deadline, restsUntil ?? deadline) }
   override var isUnread: Bool { hasUnread }
   override var unreadBytesMax: Int { state.isTrusted ? core.limits.unreadBytesMaxTrusted : core.limits.unreadBytesMax }
-  override var backlogBytesMax: Int {
-    state.isTrusted ? core.limits.backlogBytesMaxTrusted : core.limits.backlogBytesMax
-  }
 
   // MARK: channel events
 
@@ -228,7 +230,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     timing.writable(isWritable, now: self.context.loop.now)
     if isWritable {
       if unread.reservedBytes > 0 { releaseUnread() }
-      for call in state.openCalls.all where call.outboundCredit > 0 { call.handler?.canSend() }
+      for call in state.openCalls.all where call.outboundCredit.allowsMessage { call.handler?.canSend() }
       if isPaused { resumeSoon(context) } else { readIfWritable(context) }
     }
     context.fireChannelWritabilityChanged()
@@ -358,10 +360,16 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     switch action {
     case .startCall(let id):
       if let envelope { startCall(id, envelope, method: method, frame, batch: batch) }
-    case .deliver(let call, let range): call.received(message: UnsafeRawBufferPointer(rebasing: frame[range]))
+    case .deliver(let call, let range):
+      call.received(message: UnsafeRawBufferPointer(rebasing: frame[range]), sizeBytes: frame.count)
+      queueShrank()
+    case .exceeds(let call):
+      call.exceededCredit()
+      queueShrank()
     case .halfClose(let call): call.receivedHalfClose()
     case .cancel(let call): call.end(RPCError(.cancelled, "the caller cancelled the call", reason: "CANCELLED"))
-    case .credit(let call, let messages): call.received(credit: messages)
+    case .credit(let call, let credit): call.received(credit: credit)
+    case .discard: queueShrank()
     case .ignore: break
     case .pong(let id): pong(id, frame, batch: batch)
     case .hello(let id, let params): hello(id, params, frame)
@@ -425,6 +433,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       sentFrameBytesMax = min(core.limits.frameBytesMax, frameBytesMax)
       longResultBytes = min(64 * 1024, sentFrameBytesMax - 512)
     }
+    if let announced = hello.streamCredit { outboundCredit = announced }
     if let token = hello.token {
       switch core.authenticator.authenticate(token: token, from: remoteHost) {
       case .trusted: trust()
@@ -449,7 +458,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       "{\"version\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"capabilities\":[],"
       + "\"maxFrameBytes\":\(limits.frameBytesMax),\"maxConcurrentCalls\":\(state.executingMax),"
       + "\"maxControlFrames\":\(state.controlFramesMax),\"maxMalformedRequests\":\(limits.malformedRequestsMax),"
-      + "\"floodWindowMs\":\(limits.floodWindowMs)\(proofs ?? "")}"
+      + "\"floodWindowMs\":\(limits.floodWindowMs),\"streamCredit\":{\"messages\":\(limits.streamCredit.messages),"
+      + "\"bytes\":\(limits.streamCredit.bytes)},\"connectionCredit\":\(limits.connectionCreditBytes)\(proofs ?? "")}"
     Array(result.utf8).withUnsafeBytes { reply(id: id, batch: nil, result: $0) }
   }
 }

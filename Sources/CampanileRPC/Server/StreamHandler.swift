@@ -13,11 +13,11 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
     didSet { if ended != nil { task?.cancel() } }
   }
   private let decode: ((UnsafeRawBufferPointer) throws(RPCError) -> Element)?
-  /// Received messages, at most as many as the caller has credit for, each with its size on the wire.
+  /// Received messages, at most as many as the caller has credit for, each with the bytes that it took of it.
   private var messages: [(element: Element, sizeBytes: Int)] = []
   private var isHalfClosed = false
   private var ended: RPCError?
-  private var consumedCount = 0
+  private var consumed = ConsumedCredit()
   private var reader: CheckedContinuation<Element?, any Error>?
   private var writers: [CheckedContinuation<Void, any Error>] = []
 
@@ -30,7 +30,7 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
 
   // MARK: from the connection
 
-  func receive(message: UnsafeRawBufferPointer) {
+  func receive(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     guard let decode else {
       return call.end(
         RPCError(.invalidArgument, "the method takes one request, which are its params", reason: "STREAM_UNEXPECTED"))
@@ -39,16 +39,11 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
       let element = try decode(message)
       if let reader {
         self.reader = nil
-        consumed()
+        consume(bytes: sizeBytes)
         reader.resume(returning: element)
       } else {
-        messages.append((element, message.count))
-        guard call.keeps(bytes: message.count) else {
-          return call.end(
-            RPCError(
-              .resourceExhausted, "too many bytes of streamed messages wait for the handlers of this connection",
-              reason: "STREAM_BACKLOG"))
-        }
+        messages.append((element, sizeBytes))
+        call.queued(bytes: sizeBytes)
       }
     } catch { call.end(error) }
   }
@@ -75,20 +70,17 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
     for writer in waiting { writer.resume() }
   }
 
-  private func consumed() {
-    consumedCount += 1
-    guard consumedCount >= WireLimits.streamCredit / 2 else { return }
-    call.grantCredit(consumedCount)
-    consumedCount = 0
+  private func consume(bytes: Int) {
+    if let grant = consumed.consumed(bytes: bytes) { call.grantCredit(grant) }
   }
 
   // MARK: from the handler, on the loop
 
   func read(_ continuation: CheckedContinuation<Element?, any Error>) {
     if !messages.isEmpty {
-      consumed()
       let next = messages.removeFirst()
-      call.released(bytes: next.sizeBytes)
+      call.dequeued(bytes: next.sizeBytes)
+      consume(bytes: next.sizeBytes)
       continuation.resume(returning: next.element)
     } else if let ended {
       continuation.resume(throwing: ended)
@@ -128,7 +120,8 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
 /// The caller's streamed messages, in order. Ends when the caller half-closes; otherwise throws the error that ended
 /// the call.
 ///
-/// It can have only one reader. The caller gets more credit as messages are read, so at most 32 wait here.
+/// It can have only one reader. The caller gets more credit as messages are read. At most 32 messages wait here, and
+/// 1 MiB and one frame of them.
 public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Element = Message
   private let stream: StreamHandler<Message>

@@ -211,13 +211,28 @@ extension ByteBuffer {
     endFrame(frame)
   }
 
-  /// Writes `rpc.credit`, which grants `messages` more.
-  mutating func writeCreditFrame(id: CallID, messages: Int) {
+  /// Writes `rpc.credit` for a call. Numbers that are 0 are omitted.
+  mutating func writeCreditFrame(id: CallID, _ credit: StreamCredit) {
     let frame = beginFrame()
     writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.credit\",\"params\":{\"id\":")
     writeID(id)
-    writeStaticString(",\"messages\":")
-    writeDecimal(Int64(messages))
+    if credit.messages > 0 {
+      writeStaticString(",\"messages\":")
+      writeDecimal(Int64(credit.messages))
+    }
+    if credit.bytes > 0 {
+      writeStaticString(",\"bytes\":")
+      writeDecimal(Int64(credit.bytes))
+    }
+    writeStaticString("}}")
+    endFrame(frame)
+  }
+
+  /// Writes `rpc.credit` for the connection.
+  mutating func writeConnectionCreditFrame(bytes: Int) {
+    let frame = beginFrame()
+    writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.credit\",\"params\":{\"bytes\":")
+    writeDecimal(Int64(bytes))
     writeStaticString("}}")
     endFrame(frame)
   }

@@ -29,7 +29,9 @@ enum RPCMethod {
 struct StreamParams {
   var id: CallID?
   var message: Range<Int>?
+  /// The grant of `rpc.credit`; nil without one, and −1 if it is not an integer.
   var messages: Int64?
+  var bytes: Int64?
 
   /// Reads the params; `nil` if the range is not an object or a member occurs twice.
   init?(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
@@ -44,10 +46,21 @@ struct StreamParams {
         message = member.value
       case "messages":
         guard messages == nil else { return nil }
-        messages = JSONObjectReader.integer(bytes, member.value)
+        messages = JSONObjectReader.integer(bytes, member.value) ?? -1
+      case "bytes":
+        guard self.bytes == nil else { return nil }
+        self.bytes = JSONObjectReader.integer(bytes, member.value) ?? -1
       default: break
       }
     }
+  }
+
+  /// The grant of `rpc.credit`; nil unless both numbers are 0 to 2^31 − 1, and one of them is positive.
+  var grant: StreamCredit? {
+    let (messages, bytes) = (messages ?? 0, bytes ?? 0)
+    let range = 0...Int64(StreamCredit.max)
+    guard range.contains(messages), range.contains(bytes), messages > 0 || bytes > 0 else { return nil }
+    return StreamCredit(messages: Int(messages), bytes: Int(bytes))
   }
 
   static func callID(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> CallID? {

@@ -41,19 +41,23 @@ public struct WireLimits: Sendable, Hashable {
   public var unreadBytesMax = 8 * 1024 * 1024
   /// The same for a connection opened with the internal token, because a gateway carries many callers.
   public var unreadBytesMaxTrusted = 64 * 1024 * 1024
-  /// The maximum number of bytes in streamed messages that may wait for a connection's handlers. The stream that
-  /// exceeds it ends with RESOURCE_EXHAUSTED `STREAM_BACKLOG`, or `BACKEND_SLOW` if it is forwarded.
-  public var backlogBytesMax = 64 * 1024 * 1024
+  /// The maximum number of bytes in streamed messages that may wait for a connection's handlers, up to one frame more:
+  /// the client's credit for the connection. A message beyond it ends its call with RESOURCE_EXHAUSTED
+  /// `CREDIT_EXCEEDED`. At least 64 MiB, which clients assume that send no `rpc.hello`.
+  public var connectionCreditBytes = ConnectionCredit.initialBytes {
+    didSet { connectionCreditBytes = max(connectionCreditBytes, ConnectionCredit.initialBytes) }
+  }
   /// The same for a connection opened with the internal token, because a gateway carries many callers.
-  public var backlogBytesMaxTrusted = 512 * 1024 * 1024
+  public var connectionCreditBytesTrusted = 512 * 1024 * 1024
+  /// The credit with which a client may begin to send a stream. At least `StreamCredit.initial`, which clients assume
+  /// that send no `rpc.hello`. A message beyond the credit ends its call with RESOURCE_EXHAUSTED `CREDIT_EXCEEDED`.
+  public var streamCredit = StreamCredit.initial {
+    didSet { streamCredit = streamCredit.raised(to: .initial) }
+  }
   /// The timeout of a unary call that sets none.
   public var timeoutMsDefault: Int64 = 30_000
   /// The maximum timeout of a call, including streams with a timeout; longer ones are clamped.
   public var timeoutMsMax: Int64 = 600_000
-  /// The initial credit of a stream: messages that may be sent before more are granted.
-  public static let streamCredit = 32
-  /// The maximum credit of a sender, and of one grant, in messages: 2^31 − 1.
-  static let creditMax: Int64 = (1 << 31) - 1
 
   public init() {}
 }

@@ -25,7 +25,7 @@ final class HealthWatch: ClientCallHandler {
   private var call: ClientCall?
   private var retry: Scheduled<Void>?
   private var isStopped = false
-  private var receivedCount = 0
+  private var consumed = ConsumedCredit()
 
   init(client: RPCClient, loop: any EventLoop, report: @escaping (HealthReport) -> Void) {
     self.client = client
@@ -36,6 +36,7 @@ final class HealthWatch: ClientCallHandler {
   func start() {
     guard !isStopped else { return }
     if !client.isReady(on: loop) { report(.unknown) }
+    consumed = ConsumedCredit()
     let head = CallHead(method: HealthMethods.watch.path, kind: .serverStreaming, deadline: nil)
     call = client.startCall(head, params: UnsafeRawBufferPointer(start: nil, count: 0), on: loop, handler: self)
   }
@@ -47,11 +48,9 @@ final class HealthWatch: ClientCallHandler {
     call = nil
   }
 
-  func callReceived(message: UnsafeRawBufferPointer) {
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     guard !isStopped else { return }
-    receivedCount += 1
-    // Half of the initial credit, so that the server never has to wait.
-    if receivedCount % 16 == 0 { call?.grantCredit(16) }
+    if let grant = consumed.consumed(bytes: sizeBytes) { call?.grantCredit(grant) }
     let response = try? HealthCheckResponse(jsonUTF8: message)
     report(response?.status == .serving ? .serving : .notServing)
   }
@@ -66,7 +65,7 @@ final class HealthWatch: ClientCallHandler {
     }
   }
 
-  func callCredit(messages: Int) {}
+  func callCredit(_ credit: StreamCredit) {}
 
   private func ended(_ last: HealthReport, retryMs: Int64) {
     call = nil

@@ -67,7 +67,4 @@ enum BackendFailure {
       .resourceExhausted, "more than \(limit) bytes wait for the caller to read them",
       reason: "SLOW_CONSUMER")
   }
-  static func slowBackend(_ service: String) -> RPCError {
-    RPCError(.resourceExhausted, "\(service) does not read the stream fast enough", reason: "BACKEND_SLOW")
-  }
 }

@@ -9,8 +9,6 @@ import NIOCore
 /// once: with the backend's response, by the caller (cancel, deadline, a lost connection), or by a limit of the
 /// gateway.
 final class ForwardedCall {
-  /// Maximum size of a stream's messages that wait for a backend.
-  static let bufferedBytesMax = 8 * 1024 * 1024
   /// Maximum size of a request that is kept for another attempt.
   static let retryBytesMax = 256 * 1024
   static let attemptsMax = 3
@@ -57,14 +55,18 @@ final class ForwardedCall {
 
   /// The state of streams only.
   struct StreamRelay {
-    /// Credit from the caller for the backend's messages.
-    var responses = CreditRelay(initial: WireLimits.streamCredit)
-    /// Credit from the backend for the caller's messages.
-    var requests = CreditRelay(initial: WireLimits.streamCredit)
-    /// Messages that the backend's connection has not yet accepted.
-    var waiting: [[UInt8]] = []
-    var waitingBytes = 0
+    /// Messages that the backend's connection has not yet accepted: at most the caller's credit and one frame.
+    var requests = WaitingMessages()
+    /// Messages for which the caller has no credit yet: at most the backend's credit and one frame.
+    var responses = WaitingMessages()
+    /// The end of the backend's stream, while messages before it wait.
+    var end: StreamEnd?
     var isHalfClosed = false
+  }
+
+  enum StreamEnd {
+    case finished([UInt8])
+    case failed(RPCError, raw: [UInt8]?)
   }
 
   init(
@@ -146,7 +148,10 @@ final class ForwardedCall {
     request = nil
     endHedge()
     owner.closed(self)
-    if stream != nil { owner.remove(stream: self) }
+    if let stream {
+      owner.remove(stream: self)
+      if !stream.responses.isEmpty { call.heldBack(bytes: -stream.responses.sizeBytes) }
+    }
     permit.giveBack()
     // Reuse the time of the response, unless the caller left before it.
     let endedAt = cancelledCode == nil && call.isAnswered ? call.answeredAt : owner.loop.now
@@ -210,7 +215,7 @@ extension ForwardedCall {
       method: route.path, isStream: stream != nil,
       principal: principalName,
       remoteAddress: call.remoteHost, service: pool.name, address: address.text,
-      ageMs: (owner.loop.now - startedAt).nanoseconds / 1_000_000, waitingBytes: stream?.waitingBytes ?? 0)
+      ageMs: (owner.loop.now - startedAt).nanoseconds / 1_000_000, waitingBytes: stream?.requests.sizeBytes ?? 0)
   }
 }
 
@@ -267,6 +272,10 @@ extension ForwardedCall: ClientCallHandler {
   func callFinished(result: UnsafeRawBufferPointer) {
     guard !isEnded else { return }
     leave(.answered)
+    if stream?.responses.isEmpty == false {
+      stream?.end = .finished([UInt8](result))
+      return
+    }
     if let idempotentCall {
       let kept = [UInt8](result)
       return idempotentCall.succeeded(kept) { [self] in
@@ -291,6 +300,10 @@ extension ForwardedCall: ClientCallHandler {
   }
 
   private func answer(_ last: RPCError, _ rawError: UnsafeRawBufferPointer?) {
+    if stream?.responses.isEmpty == false {
+      stream?.end = .failed(last, raw: rawError.map { [UInt8]($0) })
+      return
+    }
     var error = last
     // `processed` covers all attempts, including a hedged attempt that is abandoned now.
     error.processed = last.processed || mayHaveRun || hedged != nil
@@ -311,53 +324,69 @@ extension ForwardedCall: ClientCallHandler {
     idempotentCall?.failed(answer)
   }
 
-  func callReceived(message: UnsafeRawBufferPointer) {
-    guard !isEnded, stream?.responses.received() == true else { return }
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {
+    guard !isEnded, stream != nil else { return }
     request = nil
     if !pool.breaker.isClosed { pool.breaker.succeeded() }
     // Credit is not granted while the caller's connection is full, but messages granted earlier may still arrive.
     if call.isUnread { return end(BackendFailure.slowConsumer(call.unreadBytesMax)) }
-    guard call.send(message: message) else { return end(BackendFailure.streamNotAllowed(processed: true)) }
-    grantUpstream()
+    guard call.mayStream else { return end(BackendFailure.streamNotAllowed(processed: true)) }
+    if stream?.responses.isEmpty == true, call.send(message: message) { return grantUpstream() }
+    // The frames of both connections differ in length, so the caller's credit may be used up before the backend's.
+    stream?.responses.append(message)
+    call.heldBack(bytes: message.count)
   }
 
-  func callCredit(messages: Int) {
+  func callCredit(_ credit: StreamCredit) {
     guard !isEnded else { return }
-    sendWaiting()
+    sendRequests()
     grantDownstream()
   }
 
   private func grantUpstream() {
-    guard call.canSend else { return }
-    let messages = stream?.responses.grant(available: call.outboundCredit) ?? 0
-    if messages > 0 { upstream?.grantCredit(messages) }
+    guard call.canSend, let upstream, let held = stream?.responses.credit else { return }
+    let available = call.outboundCredit.reduced(by: held)
+    if let grant = CreditRelay.grant(available: available, outstanding: upstream.receiveCredit) {
+      upstream.grantCredit(grant)
+    }
+  }
+
+  /// Sends the caller the messages that wait for its credit, and then the end of the stream.
+  private func sendResponses() {
+    while !isEnded, call.canSend, let message = stream?.responses.first {
+      // Removed first: a change of the connection's writability calls this again.
+      stream?.responses.removeFirst()
+      call.heldBack(bytes: -message.count)
+      message.withUnsafeBytes { _ = call.send(message: $0) }
+    }
+    guard !isEnded, stream?.responses.isEmpty == true, let end = stream?.end else { return }
+    stream?.end = nil
+    switch end {
+    case .finished(let result): result.withUnsafeBytes { callFinished(result: $0) }
+    case .failed(let error, let raw?): raw.withUnsafeBytes { answer(error, $0) }
+    case .failed(let error, nil): answer(error, nil)
+    }
   }
 }
 
 // MARK: - Events from the caller
 
 extension ForwardedCall: ServerCallHandler {
-  func receive(message: UnsafeRawBufferPointer) {
+  func receive(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     guard !isEnded else { return }
-    guard route.kind.streamsRequests, stream?.requests.received() == true else {
-      return end(BackendFailure.streamUnexpected)
-    }
+    guard route.kind.streamsRequests, stream != nil else { return end(BackendFailure.streamUnexpected) }
     request = nil
-    if stream?.waiting.isEmpty == true, upstream?.send(message: message) == true { return grantDownstream() }
+    if stream?.requests.isEmpty == true, upstream?.send(message: message) == true { return grantDownstream() }
     // A message that is too long for the backend has just ended the call.
     guard !isEnded else { return }
-    stream?.waiting.append([UInt8](message))
-    stream?.waitingBytes += message.count
-    let mayWait = call.keeps(bytes: message.count)
-    if let waiting = stream?.waitingBytes, waiting > Self.bufferedBytesMax || !mayWait {
-      end(BackendFailure.slowBackend(pool.name))
-    }
+    stream?.requests.append(message)
+    call.queued(bytes: message.count)
   }
 
   func halfClosed() {
     guard !isEnded, route.kind.streamsRequests else { return }
     stream?.isHalfClosed = true
-    if stream?.waiting.isEmpty == true { upstream?.halfClose() }
+    if stream?.requests.isEmpty == true { upstream?.halfClose() }
   }
 
   func cancelled(_ error: RPCError) {
@@ -371,26 +400,23 @@ extension ForwardedCall: ServerCallHandler {
 
   func canSend() {
     guard !isEnded else { return }
-    grantUpstream()
+    sendResponses()
+    if !isEnded { grantUpstream() }
   }
 
-  private func sendWaiting() {
-    guard let waiting = stream?.waiting, !waiting.isEmpty else { return }
-    var sentCount = 0
-    for message in waiting {
-      guard !isEnded, message.withUnsafeBytes({ upstream?.send(message: $0) }) == true else { break }
-      sentCount += 1
-      stream?.waitingBytes -= message.count
-      call.released(bytes: message.count)
+  private func sendRequests() {
+    guard stream?.requests.isEmpty == false else { return }
+    while let message = stream?.requests.first, message.withUnsafeBytes({ upstream?.send(message: $0) }) == true {
+      stream?.requests.removeFirst()
+      call.dequeued(bytes: message.count)
     }
     guard !isEnded else { return }
-    stream?.waiting.removeFirst(sentCount)
-    if stream?.isHalfClosed == true, stream?.waiting.isEmpty == true { upstream?.halfClose() }
+    if stream?.isHalfClosed == true, stream?.requests.isEmpty == true { upstream?.halfClose() }
   }
 
   private func grantDownstream() {
-    guard !isEnded, let upstream, let waitingCount = stream?.waiting.count else { return }
-    let messages = stream?.requests.grant(available: upstream.sendCredit - waitingCount) ?? 0
-    if messages > 0 { call.grantCredit(messages) }
+    guard !isEnded, let upstream, let waiting = stream?.requests.credit else { return }
+    let available = upstream.sendCredit.reduced(by: waiting)
+    if let grant = CreditRelay.grant(available: available, outstanding: call.inboundCredit) { call.grantCredit(grant) }
   }
 }

@@ -52,6 +52,6 @@ final class HedgedAttempt: ClientCallHandler {
     owner.hedgeFailed(error: error, rawError: rawError)
   }
 
-  func callReceived(message: UnsafeRawBufferPointer) {}
-  func callCredit(messages: Int) {}
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {}
+  func callCredit(_ credit: StreamCredit) {}
 }

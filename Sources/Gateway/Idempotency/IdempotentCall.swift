@@ -112,7 +112,7 @@ final class IdempotentCall: ServerCallHandler, @unchecked Sendable {
 
   // MARK: Events from the caller, while the call waits
 
-  func receive(message: UnsafeRawBufferPointer) {
+  func receive(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     answer(.failure(BackendFailure.streamUnexpected))
   }
   func halfClosed() {}

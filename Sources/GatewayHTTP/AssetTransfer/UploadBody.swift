@@ -20,8 +20,6 @@ final class UploadBody {
   private var isSending = false
   private var fault: RPCError?
   private var call: ServerCall?
-  /// Number of further messages that the service accepts.
-  private var credit = WireLimits.streamCredit
   private var scratch = JSONWriter()
   /// Called when the service has accepted a chunk, until the upload has ended.
   var onProgress: (() -> Void)?
@@ -66,9 +64,9 @@ final class UploadBody {
   // MARK: to the service
 
   /// Sends the body to `upload`, with the call that `open` starts. Throws the error of a body that has already failed.
-  func start(_ upload: String, _ open: (_ onCredit: @escaping (Int) -> Void) -> ServerCall) throws(RPCError) {
+  func start(_ upload: String, _ open: (_ onCredit: @escaping () -> Void) -> ServerCall) throws(RPCError) {
     if let fault { throw fault }
-    let call = open { [weak self] messages in self?.granted(messages) }
+    let call = open { [weak self] in self?.send() }
     self.call = call
     let start = UploadContentRequest.UploadStart(uploadId: upload)
     isSending = true
@@ -77,17 +75,12 @@ final class UploadBody {
     send()
   }
 
-  private func granted(_ messages: Int) {
-    credit += messages
-    send()
-  }
-
   private func send() {
     // A delivery may grant credit before it returns.
     guard let call, !isSending else { return }
     isSending = true
     defer { isSending = false }
-    while credit > 0, fault == nil {
+    while call.takesMessage, fault == nil {
       let count = waiting.readableBytes >= Self.chunkBytes || isEnded ? min(waiting.readableBytes, Self.chunkBytes) : 0
       guard count > 0, let bytes = waiting.readBytes(length: count) else { break }
       waiting.discardReadBytes()
@@ -103,7 +96,6 @@ final class UploadBody {
   }
 
   private func deliver(_ message: UploadContentRequest.Message, to call: ServerCall) {
-    credit -= 1
     let request = UploadContentRequest(message: message)
     scratch.removeAll(keepingCapacity: true)
     request.encode(to: &scratch)

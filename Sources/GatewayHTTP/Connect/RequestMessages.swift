@@ -18,8 +18,6 @@ final class RequestMessages {
   private let bytesMax: Int
   private let account: BodyAccount
   private var waiting = ByteBuffer()
-  /// Number of further messages that the service accepts.
-  private var credit = WireLimits.streamCredit
   private var isComplete = false
   private var isEnded = false
   private var isDelivering = false
@@ -37,7 +35,7 @@ final class RequestMessages {
     self.account = account
   }
 
-  var takesMore: Bool { isEnded || credit > 0 || waiting.readableBytes < Self.waitingBytesMax }
+  var takesMore: Bool { isEnded || call.takesMessage || waiting.readableBytes < Self.waitingBytesMax }
 
   func take(_ bytes: ByteBuffer) {
     guard !isEnded else { return }
@@ -55,9 +53,8 @@ final class RequestMessages {
     deliver()
   }
 
-  /// Adds credit for further messages.
-  func granted(_ messages: Int) {
-    credit += messages
+  /// Delivers further messages, because the service has granted credit for them.
+  func granted() {
     deliver()
     account.reduce(to: waiting.readableBytes)
   }
@@ -76,12 +73,11 @@ final class RequestMessages {
     isDelivering = true
     defer { isDelivering = false }
     do throws(RPCError) {
-      while !isEnded, credit > 0, let envelope = try next() {
-        credit -= 1
+      while !isEnded, call.takesMessage, let envelope = try next() {
         count += 1
         try plan.withMessage(envelope) { call.deliver(message: $0) }
       }
-      guard isComplete, !isEnded, credit > 0 || waiting.readableBytes == 0 else { return }
+      guard isComplete, !isEnded, call.takesMessage || waiting.readableBytes == 0 else { return }
       guard waiting.readableBytes == 0 else { throw ConnectEnvelope.invalid("the body ends inside an envelope") }
       end()
       call.deliverHalfClose()

@@ -193,7 +193,7 @@ extension HTTPConnection {
     if exchange?.style == .content { return sendContent(message) }
     openStream()
     guard let exchange, state.isHeadSent else { return }
-    self.exchange?.sentCount += 1
+    self.exchange?.hasSent = true
     if exchange.isBinary, let binary = exchange.plan?.binary { return sendBinary(message, binary) }
     writeBody { buffer in
       switch exchange.style {

@@ -22,7 +22,7 @@ extension HTTPConnection {
       guard head.progress != nil else { return finishContent() }
     }
     guard let taken = exchange?.content?.take(chunk.data.count), let channelContext else { return }
-    exchange?.sentCount += 1
+    exchange?.hasSent = true
     if taken > 0 {
       let bytes = ByteBuffer(bytes: chunk.data[..<taken])
       channelContext.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)

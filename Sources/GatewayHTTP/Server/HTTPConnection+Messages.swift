@@ -28,10 +28,10 @@ extension HTTPConnection {
     if exchange?.messages === messages { try messages.countWaiting() }
   }
 
-  /// Handles credit that the call's service grants for further messages.
-  func granted(_ call: ServerCall, _ count: Int) {
+  /// Handles the credit that the call's service grants for further messages.
+  func granted(_ call: ServerCall) {
     guard let exchange, exchange.call === call, let messages = exchange.messages else { return }
-    change(messages) { $0.granted(count) }
+    change(messages) { $0.granted() }
   }
 
   /// Applies `body`, restarts the timeout if a message was delivered, and reads on if the service accepts more.

@@ -399,6 +399,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
 
   override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
     guard exchange?.call === call else { return }
+    call.sent(bytes: message.count)
     guard exchange?.style.isStream == true else {
       // A method without a descriptor was assumed to be unary.
       let bound = NIOLoopBound(call, eventLoop: loop)
@@ -414,7 +415,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     if hasOneCaller { state.rest(until: deadline) }
   }
 
-  override func grantCredit(to call: ServerCall, messages: Int) { granted(call, messages) }
+  override func grantCredit(to call: ServerCall, _ credit: StreamCredit) { granted(call) }
 
   override var isUnread: Bool {
     !isWritable && queuedBytes > configuration.unreadBytesMax
@@ -435,8 +436,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     isFlushScheduled = false
     channelContext?.flush()
     if !isWritable, !reserveUnread() { return }
-    guard let sentCount = exchange?.sentCount, sentCount > 0, let call = exchange?.call else { return }
-    exchange?.sentCount = 0
-    call.granted(messages: sentCount)
+    guard exchange?.hasSent == true, let call = exchange?.call else { return }
+    exchange?.hasSent = false
+    call.restoreOutboundCredit()
   }
 }

@@ -41,8 +41,8 @@ final class HTTPExchange {
   var content: ContentProgress?
   /// Whether the stream ends because its caller reads too slowly.
   var isUnread = false
-  /// Messages sent since the backend last received credit.
-  var sentCount = 0
+  /// Whether messages were sent since the backend last received credit.
+  var hasSent = false
   var lastWrite = NIODeadline.now()
 
   init(_ head: HTTPRequestHead, _ decision: HTTPDecision, crossOrigin: [(String, String)]) {

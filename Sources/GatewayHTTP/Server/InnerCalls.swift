@@ -85,11 +85,11 @@ package struct InnerCalls: Sendable {
 
   /// Starts a client-streaming call. Must be called on the loop.
   ///
-  /// Pass messages with `deliver`, at most as many as the stream's initial credit and the grants reported to `onCredit`
-  /// allow. The call's reply completes `promise`.
+  /// Pass messages with `deliver` while the call takes them; `onCredit` reports that it takes more. The call's reply
+  /// completes `promise`.
   func stream(
     _ method: MethodDescriptor, as identity: Identity, metadata extra: [(String, String)] = [],
-    promise: EventLoopPromise<[UInt8]>, onCredit: @escaping (Int) -> Void
+    promise: EventLoopPromise<[UInt8]>, onCredit: @escaping () -> Void
   ) -> ServerCall {
     let transport = InnerTransport(self, promise)
     transport.onCredit = onCredit
@@ -153,8 +153,8 @@ private final class CallSlot: Sendable {
 /// The transport of one inner call. Completes a promise with the reply.
 private final class InnerTransport: CallTransport {
   private let promise: EventLoopPromise<[UInt8]>
-  /// Receives the number of further messages that the service accepts. Released with the reply.
-  var onCredit: ((Int) -> Void)?
+  /// Called when the service accepts more messages. Released with the reply.
+  var onCredit: (() -> Void)?
 
   init(_ calls: InnerCalls, _ promise: EventLoopPromise<[UInt8]>) {
     self.promise = promise
@@ -170,5 +170,5 @@ private final class InnerTransport: CallTransport {
     onCredit = nil
     promise.fail(error)
   }
-  override func grantCredit(to call: ServerCall, messages: Int) { onCredit?(messages) }
+  override func grantCredit(to call: ServerCall, _ credit: StreamCredit) { onCredit?() }
 }

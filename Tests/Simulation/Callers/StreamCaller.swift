@@ -15,6 +15,7 @@ final class StreamCaller: ClientCallHandler, @unchecked Sendable {
   private var call: ClientCall?
   private var sentCount = 0
   private var receivedCount = 0
+  private var consumed = ConsumedCredit()
   private var world: World { book.world }
 
   init(_ name: String, _ book: CallBook, messageCount: Int) {
@@ -40,13 +41,13 @@ final class StreamCaller: ClientCallHandler, @unchecked Sendable {
     }
   }
 
-  func callReceived(message: UnsafeRawBufferPointer) {
+  func callReceived(message: UnsafeRawBufferPointer, sizeBytes: Int) {
     let response = try? ChatResponse(jsonUTF8: message)
     world.check(
       response?.payload == "\(name)-\(receivedCount)",
       "stream \(name) received \(response?.payload ?? "an unreadable message") as message \(receivedCount)")
     receivedCount += 1
-    if receivedCount % 16 == 0 { call?.grantCredit(16) }
+    if let grant = consumed.consumed(bytes: sizeBytes) { call?.grantCredit(grant) }
   }
 
   func callFinished(result: UnsafeRawBufferPointer) {
@@ -61,7 +62,7 @@ final class StreamCaller: ClientCallHandler, @unchecked Sendable {
     ended(error.reason)
   }
 
-  func callCredit(messages: Int) { send() }
+  func callCredit(_ credit: StreamCredit) { send() }
 
   private func ended(_ outcome: String) {
     call = nil

@@ -2,15 +2,22 @@ import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// Inspects the traffic of a connection independently of the suite's code: no side may send more messages of a stream
-/// than the other side has granted. Planted faults of the wire protocol are applied here.
+/// Inspects the traffic of a connection independently of the suite's code.
+///
+/// No side may send a message of a stream without credit from the other side, in messages and in bytes. Planted faults
+/// of the wire protocol are applied here.
 struct WireTap {
   private let world: World
   private let name: String
   private let toNode: String
   private var chance: SplitMix64
   /// The remaining credit, by direction and call.
-  private var credits: [String: Int] = [:]
+  private var credits: [String: Credit] = [:]
+  private struct Credit {
+    var messages = 32
+    var bytes = 1 << 20
+  }
+
   /// State of planted faults: a message to deliver after the next one, and the previous payload.
   private var held: String?
   private var lastPayload: String?
@@ -43,12 +50,15 @@ struct WireTap {
     guard isMessage || frame.hasPrefix(Self.credit), let id = Self.number(after: "\"id\":", in: frame) else { return }
     if isMessage {
       let key = "\(toServer) \(id)"
-      let left = credits[key, default: 32] - 1
-      credits[key] = left
+      let left = credits[key, default: Credit()]
       world.check(
-        left >= 0, "\(name): call \(id) sent a message without credit to the \(toServer ? "server" : "client")")
-    } else if let granted = Self.number(after: "\"messages\":", in: frame) {
-      credits["\(!toServer) \(id)", default: 32] += granted
+        left.messages > 0 && left.bytes > 0,
+        "\(name): call \(id) sent a message without credit to the \(toServer ? "server" : "client")")
+      credits[key] = Credit(messages: left.messages - 1, bytes: left.bytes - frame.utf8.count)
+    } else {
+      let key = "\(!toServer) \(id)"
+      credits[key, default: Credit()].messages += Self.number(after: "\"messages\":", in: frame) ?? 0
+      credits[key, default: Credit()].bytes += Self.number(after: "\"bytes\":", in: frame) ?? 0
     }
   }
 
