@@ -82,7 +82,8 @@ let libraries: [Target] = [
   library(
     "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
   library(
-    "CampanileService", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"),
+    "CampanileService", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileMessages", "CampanileRPC",
+    "CampanileStore"),
 
   // The services and the gateway.
   library("APNs"),

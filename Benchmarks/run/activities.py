@@ -54,8 +54,8 @@ def start_activities(port, count):
     """Starts activities with a token each. Returns their ids."""
     with Link(port) as link:
         started = link.ask_all(PATH + "ActivitiesService/StartActivity", [
-            {"app": BUNDLE, "environment": "sandbox", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"n": 0},
-             "attributesType": "T", "attributes": {}}] * count)
+            {"app": BUNDLE, "environment": "sandbox", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentStateJson": '{"n":0}',
+             "attributesType": "T", "attributesJson": "{}"}] * count)
         ids = [result["activity"]["id"] for result in started]
         link.ask_all(PATH + "PushTokensService/RegisterPushToken", [
             {"kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": f"{index:064x}", "app": BUNDLE, "environment": "sandbox",
@@ -67,7 +67,7 @@ def update_all(port, ids, number):
     with Link(port) as link:
         for begin in range(0, len(ids), 1000):
             link.ask_all(PATH + "ActivitiesService/BatchUpdateActivities", [{"requests": [
-                {"activityId": id, "contentState": {"n": number, "title": "Peer connected", "colorHex": "#34C759"}}
+                {"activityId": id, "contentStateJson": json.dumps({"n": number, "title": "Peer connected", "colorHex": "#34C759"})}
                 for id in ids[begin:begin + 1000]]}])
 
 
@@ -153,7 +153,7 @@ def update_rate(count):
     """Returns the durable updates per second with 64 in flight, in turn to `count` activities displayed by devices."""
     with simulator() as (ports, trust), activities(ports["rpc"], trust, None, False) as (_, port):
         requests = [request(PATH + "ActivitiesService/UpdateActivity",
-                            {"activityId": id, "contentState": {"n": 1, "title": "Peer connected"}}) for id in start_activities(port, count)]
+                            {"activityId": id, "contentStateJson": '{"n":1,"title":"Peer connected"}'}) for id in start_activities(port, count)]
         return median(lambda: load(port, requests, pinned=False))
 
 

@@ -12,7 +12,7 @@ import time
 
 from bench import by_turns, median, reach_all_ms, rss_mb, run, service
 from campanile_wire import Credit
-from sync_client import CHUNK, TOKEN, Link
+from sync_client import CHUNK, LAST_WRITE_WINS, TOKEN, Link
 
 
 def notifications(count, seed=1, changed=None):
@@ -47,8 +47,7 @@ def put_large(link, content, frames):
     while (answer := link.receive()).get("method") == "rpc.credit":
         pass
     assert answer["result"]["upload"]["complete"], answer
-    link.ask("AssetsService/PutAsset", {
-        "deviceId": "phone", "put": {"name": "large.json", "recordType": "NotificationsData", "uploadId": upload}})
+    link.put_upload("phone", "large.json", upload, recordType="NotificationsData")
     return time.monotonic() - started
 
 
@@ -104,7 +103,7 @@ class Bare:
 
 def put_frame(link, put):
     return Link.frame({"jsonrpc": "2.0", "id": 1, "method": "campanile.sync.v1.AssetsService/PutAsset", "metadata": link.metadata,
-                  "params": {"deviceId": "phone", "put": put}})
+                  "params": {"deviceId": "phone", "put": put | {"onConflict": LAST_WRITE_WINS}}})
 
 
 def exchange(link, request):

@@ -16,11 +16,11 @@ let activities = ActivitiesServiceClient(client)
 /// The app's bundle identifier and APNs environment.
 let (app, environment) = ("dev.campanile.example", "development")
 
-func state(_ stopsLeft: Int) throws -> ProtoStruct { try ProtoStruct(json: #"{"stopsLeft":\#(stopsLeft)}"#) }
+func state(_ stopsLeft: Int) -> String { #"{"stopsLeft":\#(stopsLeft)}"# }
 
 // The app has started the activity on the device, and gets its push token from ActivityKit. Here it is a random one.
 let started = try await activities.startActivity(
-  StartActivityRequest(app: app, environment: environment, origin: .local, contentState: try state(3)))
+  StartActivityRequest(app: app, environment: environment, origin: .local, contentStateJson: state(3)))
 let id = started.activity?.id ?? ""
 let token = (0..<64).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
 _ = try await PushTokensServiceClient(client).registerPushToken(
@@ -31,7 +31,7 @@ print("started \(id), token \(token)")
 for stopsLeft in (0..<3).reversed() {
   // Each update is pushed at least once, also if the service or the connection to APNs fails meanwhile.
   _ = try await activities.updateActivity(
-    UpdateActivityRequest(activityId: id, contentState: try state(stopsLeft)))
+    UpdateActivityRequest(activityId: id, contentStateJson: state(stopsLeft)))
   print("\(stopsLeft) stops left")
   try await Task.sleep(for: .seconds(1))
 }

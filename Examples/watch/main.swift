@@ -13,22 +13,29 @@ else {
 let client = try RPCClient(ClientConfiguration(addresses: [gateway], token: key))
 let notifications = NotificationsServiceClient(client)
 
+func report(_ change: NotificationChange) {
+  switch change.change {
+  case .notificationCreated(let notification): print("new: \(notification.title)")
+  case .notificationUpdated(let notification): print("changed: \(notification.title)")
+  case .notificationDeleted(let deleted): print("deleted: \(deleted.notificationId)")
+  case .notificationsMarkedRead: print("marked as read")
+  case .bucketCreated, .bucketUpdated, .bucketDeleted, nil: break
+  }
+}
+
 // The token of the last event that was processed. With it, a new watch begins where the last one ended.
 var resumeToken = ""
 while true {
   do {
-    for try await change in notifications.watchNotifications(WatchNotificationsRequest(resumeToken: resumeToken)) {
-      switch change.event {
+    for try await message in notifications.watchNotifications(WatchNotificationsRequest(resumeToken: resumeToken)) {
+      switch message.event {
       case .started:
         let unread = try await notifications.getUnreadCounts(GetUnreadCountsRequest()).unreadCounts?.total ?? 0
         print("\(unread) unread")
-      case .notificationCreated(let notification): print("new: \(notification.title)")
-      case .notificationUpdated(let notification): print("changed: \(notification.title)")
-      case .notificationDeleted(let deleted): print("deleted: \(deleted.notificationId)")
-      case .notificationsMarkedRead: print("marked as read")
-      case .bucketCreated, .bucketUpdated, .bucketDeleted, nil: break
+      case .change(let change): report(change)
+      case nil: break
       }
-      resumeToken = change.resumeToken
+      resumeToken = message.resumeToken
     }
   } catch let error as RPCError where error.code == .unavailable {
     print("not connected; trying again")

@@ -8,7 +8,7 @@ public enum APNsHeader {
   public static let priority = "apns-priority"
   public static let pushType = "apns-push-type"
   public static let topic = "apns-topic"
-  /// The request id in responses of the channel management API.
+  /// The id of a broadcast or of a request about channels, which have no `apns-id`.
   public static let requestID = "apns-request-id"
   public static let retryAfter = "retry-after"
 

@@ -1,3 +1,5 @@
+import APNs
+
 /// A complete request.
 struct ReceivedPush: Sendable, Hashable {
   var method: String
@@ -34,9 +36,15 @@ struct Outcome: Sendable, Hashable {
 /// A response of APNs.
 struct Answer: Sendable, Hashable {
   var status: Int
+  /// `apns-id`, for broadcasts and channels `apns-request-id`.
   var id: String
   var refusal: Refusal?
   var channelID: String?
   /// JSON of a channel or of a list of channels.
   var body: String?
+
+  /// Returns the header with the id of a request to this path.
+  static func idHeader(_ path: String) -> String {
+    path.hasPrefix(APNsPath.broadcasts) || path.hasPrefix(APNsPath.apps) ? APNsHeader.requestID : APNsHeader.id
+  }
 }

@@ -62,10 +62,11 @@ public final class ActivitiesComponent: Sendable {
       configuration, group: group, environment: environment, sender: nil, canSign: nil, reporter: reporter)
   }
 
-  /// Creates the component with a test's `sender` and `canSign` in place of APNs and the signing keys.
+  /// Creates the component with a test's `sender`, `canSign` and `checkChannel` in place of APNs and the signing keys.
   package init(
     _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment,
     sender: (any PushSending)?, canSign: (@Sendable (String, String) -> Bool)?,
+    checkChannel: (@Sendable (String, String, String) async throws -> Void)? = nil,
     reporter: (any DeliveryReporting)? = nil
   ) async throws {
     let limits = configuration.limits
@@ -93,10 +94,14 @@ public final class ActivitiesComponent: Sendable {
       self.delivery = running
       pushes = PushDeliveryService(
         store: store, clockMs: environment.nowMs, notifier: delivery.notifier, limits: limits)
-      signing = SigningService(delivery: running)
-      channels = BroadcastChannelsService(delivery: running, caller: running.caller)
+      signing = SigningService(delivery: running, limits: limits)
+      channels = BroadcastChannelsService(delivery: running, limits: limits)
       self.repository = repository
-      activities = ActivitiesService(repository: repository, limits: limits, policy: policy, hub: hub)
+      activities = ActivitiesService(
+        repository: repository, limits: limits, policy: policy, hub: hub,
+        checkChannel: checkChannel ?? { app, environment, id in
+          _ = try await ChannelDirectory(delivery: running).find(id, .init(app: app, environment: environment))
+        })
       tokens = PushTokensService(repository: repository, limits: limits, policy: policy)
       timers = TimersService(repository: repository, policy: policy)
       rooms = RoomsService(repository: repository, policy: policy)

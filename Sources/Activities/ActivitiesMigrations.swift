@@ -2,7 +2,7 @@ public import CampanileStore
 
 /// The schema of the Activities store; migrations run forward only.
 public enum ActivitiesMigrations {
-  public static let all: [Migration] = [activities] + DeliveryMigrations.all + [AlertReports.migration]
+  public static let all: [Migration] = [activities] + DeliveryMigrations.all + [AlertReports.migration, contract]
 
   /// - `users`: counters of each user, and the sequence up to which their log was compacted.
   /// - `activities`: what an update reads and writes. `token_ids` lists the update tokens in use, so that an update

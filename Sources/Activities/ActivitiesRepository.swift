@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 
@@ -13,6 +14,10 @@ protocol ActivitiesRepository: Sendable {
   /// The wall clock in milliseconds since 1970.
   var clockMs: @Sendable () -> Int64 { get }
 
+  /// Returns the stored reply of a repeated request that yields an activity; nil for a new one.
+  ///
+  /// - Throws: FAILED_PRECONDITION, reason `REQUEST_ID_REUSED`.
+  func reply(to idempotency: IdempotentRequest?) async throws -> Activity?
   /// Starts an activity, or schedules it for its `start_time`. Ends a live activity of the same room first.
   ///
   /// - Throws: ALREADY_EXISTS, reason `ACTIVITY_EXISTS`; RESOURCE_EXHAUSTED, reason `ACTIVITIES_EXHAUSTED`;
@@ -21,32 +26,34 @@ protocol ActivitiesRepository: Sendable {
   func start(_ draft: ActivityDraft, user: String, idempotency: IdempotentRequest?) async throws -> Activity
   /// Updates a live activity.
   ///
-  /// - Throws: NOT_FOUND; FAILED_PRECONDITION, reason `ACTIVITY_ENDED` or `ACTIVITY_DRIVEN`; ABORTED, reason
-  ///   `ETAG_MISMATCH`; INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
-  func update(_ id: String, user: String, _ change: ActivityChange) async throws -> StoredActivity
+  /// - Throws: NOT_FOUND; FAILED_PRECONDITION, reason `ACTIVITY_ENDED`, `ACTIVITY_DRIVEN` or `REQUEST_ID_REUSED`;
+  ///   ABORTED, reason `ETAG_MISMATCH`; INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
+  func update(_ update: ActivityUpdate, user: String) async throws -> Activity
   /// Applies the change that `decide` returns to a live activity; nil leaves it unchanged. `decide` must not have side
   /// effects.
   ///
   /// - Throws: NOT_FOUND; FAILED_PRECONDITION, reason `ACTIVITY_ENDED`; ABORTED, reason `ETAG_MISMATCH`;
   ///   INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`; the errors of `decide`.
   func change(
-    _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, _ nowMs: Int64) throws -> ActivityChange?
-  ) async throws -> StoredActivity
+    _ id: String, user: String, idempotency: IdempotentRequest?,
+    _ decide: @escaping @Sendable (StoredActivity, _ nowMs: Int64) throws -> StateChange?
+  ) async throws -> Activity
   /// Updates several activities in one commit, with a result for each. Throws only if nothing was stored.
-  func update(
-    _ entries: [(id: String, path: String, change: Result<ActivityChange, RPCError>)], user: String
-  ) async throws -> [Result<StoredActivity, RPCError>]
+  func update(_ entries: [Result<ActivityUpdate, RPCError>], user: String) async throws -> [Result<Activity, RPCError>]
   /// Ends an activity now or schedules its end. Returns an activity that has already ended unchanged.
   func end(_ request: EndActivityRequest, _ end: PlannedEnd, user: String) async throws -> StoredActivity
-  /// Changes the live activities of a driver, of one subject or (nil) of all, and returns the activities it found.
-  func changeDriven(
-    _ kind: ActivityDriver.Kind, app: String, subject: String?, user: String,
-    _ decide: @escaping @Sendable (StoredActivity, _ nowMs: Int64) throws -> ActivityChange?
-  ) async throws -> [StoredActivity]
-  /// Ends every live activity immediately and returns their number.
-  func endAll(user: String) async throws -> Int
+  /// Changes the live activities of a driver, of one subject or (nil) of all.
+  ///
+  /// - Parameter respond: Creates the response, which is stored for repetitions, from the activities that were found.
+  func changeDriven<Response: ProtoMessage>(
+    _ kind: ActivityDriver.Kind, app: String, subject: String?, user: String, idempotency: IdempotentRequest?,
+    _ decide: @escaping @Sendable (StoredActivity, _ nowMs: Int64) throws -> StateChange?,
+    respond: @escaping @Sendable ([StoredActivity]) throws -> Response
+  ) async throws -> Response
+  /// Ends every live activity immediately.
+  func endAll(user: String, idempotency: IdempotentRequest?) async throws -> EndAllActivitiesResponse
 
-  func activity(_ id: String, user: String) throws -> Activity
+  func activity(_ id: String, user: String) throws -> GetActivityResponse
   func activities(_ query: ActivityQuery) throws -> [StoredActivity]
   func status(app: String, user: String) throws -> GetActivityStatusResponse
 
@@ -58,6 +65,8 @@ protocol ActivitiesRepository: Sendable {
   ///
   /// - Returns: The ids of the pushes; nil for a repeated alert.
   func send(_ alert: AlertDraft) async throws -> [String]?
+  /// Returns whether an alert with this id was sent to the user within the last 7 days.
+  func hasSent(alertID: String, user: String) throws -> Bool
 
   /// Returns the position at which a new watch begins.
   ///
@@ -65,7 +74,7 @@ protocol ActivitiesRepository: Sendable {
   ///   for the activity.
   func watchStart(resumeToken: String, activityID: String?, user: String) throws -> ResumeToken
   /// Returns the user's changes after a token, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedChange]
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedActivityChange]
 }
 
 /// Stores the push tokens, with the same contract as `ActivitiesRepository`.
@@ -76,8 +85,28 @@ protocol PushTokensRepository: Sendable {
   ///
   /// - Throws: ALREADY_EXISTS, reason `TOKEN_TAKEN`; NOT_FOUND for the activity; RESOURCE_EXHAUSTED, reason
   ///   `TOKENS_EXHAUSTED`; INVALID_ARGUMENT, reason `APP_MISMATCH` or `ENVIRONMENT_MISMATCH`.
-  func register(_ draft: TokenDraft, user: String) async throws -> (token: PushTokenInfo, isSuperseded: Bool)
-  func token(_ id: String, user: String) throws -> PushTokenInfo
-  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushTokenInfo]
+  func register(_ draft: TokenDraft, user: String) async throws -> (token: PushToken, isSuperseded: Bool)
+  /// Sets the values of an installation's tokens and returns the number of its tokens in use. Nil keeps a value.
+  func update(_ installation: InstallationKey, _ values: InstallationValues) async throws -> Int
+  func token(_ id: String, user: String) throws -> PushToken
+  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushToken]
   func deleteToken(_ id: String, user: String) async throws
+}
+
+extension ActivitiesRepository {
+  /// Starts the activity that `draft` validates.
+  ///
+  /// If the validation fails, a repeated request still gets its stored reply: its start time may have passed meanwhile.
+  func start(
+    user: String, idempotency: IdempotentRequest?, _ draft: () async throws -> ActivityDraft
+  ) async throws -> Activity {
+    let checked: ActivityDraft
+    do {
+      checked = try await draft()
+    } catch {
+      if let reply = try await reply(to: idempotency) { return reply }
+      throw error
+    }
+    return try await start(checked, user: user, idempotency: idempotency)
+  }
 }

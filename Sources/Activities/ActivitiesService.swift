@@ -12,6 +12,8 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
   let limits: ActivitiesLimits
   let policy: ActivitiesPolicy
   let hub: WatchHub
+  /// Throws NOT_FOUND, reason `CHANNEL_NOT_FOUND`, for a broadcast channel that APNs does not know.
+  let checkChannel: ChannelCheck
 
   /// The number of open watches.
   public var watchCount: Int { hub.count }
@@ -29,19 +31,22 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     let user = try context.requireUser()
     // A broadcast reaches every subscriber of its channel, not only the caller's devices.
     if !request.channelId.isEmpty { try context.requireAdmin() }
-    let draft = try StartRules.draft(request, context: context, policy: policy, nowMs: repository.clockMs())
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: ActivitiesServiceMethods.startActivity, user: user)
-    return StartActivityResponse(activity: try await repository.start(draft, user: user, idempotency: idempotency))
+    let activity = try await repository.start(user: user, idempotency: idempotency) {
+      let draft = try StartRules.draft(request, context: context, policy: policy, nowMs: repository.clockMs())
+      if !draft.channelID.isEmpty { try await checkChannel(draft.app, draft.environment, draft.channelID) }
+      return draft
+    }
+    return StartActivityResponse(activity: activity)
   }
 
   public func updateActivity(
     _ request: UpdateActivityRequest, context: CallContext
   ) async throws -> UpdateActivityResponse {
     let user = try context.requireUser()
-    let change = try UpdateRules.change(
-      request, nowMs: repository.clockMs(), traceParent: context.traceParent)
-    return UpdateActivityResponse(activity: try await repository.update(request.activityId, user: user, change).message)
+    let update = try Self.update(request, user: user, context)
+    return UpdateActivityResponse(activity: try await repository.update(update, user: user))
   }
 
   public func batchUpdateActivities(
@@ -49,16 +54,10 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
   ) async throws -> BatchUpdateActivitiesResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    let nowMs = repository.clockMs()
-    let traceParent = context.traceParent
     let entries = request.requests.enumerated().map { index, entry in
-      let change: Result<ActivityChange, RPCError>
-      do throws(RPCError) {
-        change = .success(try UpdateRules.change(entry, nowMs: nowMs, traceParent: traceParent))
-      } catch {
-        change = .failure(error)
-      }
-      return (id: entry.activityId, path: "requests[\(index)].", change: change)
+      let path = "requests[\(index)]."
+      return Result { () throws(RPCError) in try Self.update(entry, at: path, user: user, context) }
+        .mapError { $0.inside(path) }
     }
     return BatchUpdateActivitiesResponse(results: try await repository.update(entries, user: user).map(Self.result))
   }
@@ -71,15 +70,27 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
 
   public func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse {
     let user = try context.requireUser()
-    return GetActivityResponse(activity: try repository.activity(request.activityId, user: user))
+    return try repository.activity(request.activityId, user: user)
   }
 
   public func listActivities(
     _ request: ListActivitiesRequest, context: CallContext
   ) async throws -> ListActivitiesResponse {
-    let query = try ActivityQuery(request, user: try context.requireUser(), limits: limits)
+    let user = try context.requireUser()
+    let query = try ActivityQuery(request, user: user, limits: limits)
+    // Taken before the page is read, so that watching from it misses nothing.
+    let present = try repository.watchStart(resumeToken: "", activityID: nil, user: user)
     let (page, nextPageToken) = query.cut(try repository.activities(query))
-    return ListActivitiesResponse(activities: page.map(\.message), nextPageToken: nextPageToken)
+    return ListActivitiesResponse(
+      activities: page.map(\.message), nextPageToken: nextPageToken, resumeToken: present.text(user: user))
+  }
+
+  public func listActivityChanges(
+    _ request: ListActivityChangesRequest, context: CallContext
+  ) async throws -> ListActivityChangesResponse {
+    let user = try context.requireUser()
+    try request.checkConstraints()
+    return try ActivityChangePage(repository: repository, limits: limits).read(request, user: user)
   }
 
   public func watchActivities(
@@ -89,15 +100,23 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     try await watch.run(request, user: user) { try await responses.send($0) }
   }
 
-  private static func result(_ result: Result<StoredActivity, RPCError>) -> BatchUpdateResult {
+  /// Validates an update. A repetition may come as a single call or as the entry of a batch.
+  private static func update(
+    _ request: UpdateActivityRequest, at path: String = "", user: String, _ context: CallContext
+  ) throws(RPCError) -> ActivityUpdate {
+    let change = try UpdateRules.change(request, traceParent: context.traceParent)
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: ActivitiesServiceMethods.updateActivity, user: user)
+    return ActivityUpdate(id: request.activityId, change: change, idempotency: idempotency, path: path)
+  }
+
+  private static func result(_ result: Result<Activity, RPCError>) -> BatchUpdateResult {
     switch result {
     case .success(let activity):
       BatchUpdateResult(
-        outcome: .activity(
-          ActivityReceipt(
-            activityId: activity.id, etag: Etag.text(version: activity.version), apsTimestamp: activity.apsTimestamp)))
-    case .failure(let failure):
-      BatchUpdateResult(outcome: .error(failure.batchEntry(ActivityError.init(code:message:reason:field:))))
+        outcome: .receipt(
+          ActivityReceipt(activityId: activity.id, etag: activity.etag, apsTimestamp: activity.apsTimestamp)))
+    case .failure(let failure): BatchUpdateResult(outcome: .error(failure.batchError))
     }
   }
 }

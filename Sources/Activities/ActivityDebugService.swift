@@ -24,29 +24,33 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
     var join = JoinRoomRequest(
       app: request.app, environment: request.environment, roomId: Self.testRoomID, origin: request.origin,
       attributesType: "ConnectionActivityAttributes")
-    let alert = Alert(title: RoomMachine.Phase.waiting.title, body: "Test")
+    let alert = Alert(title: RoomPhase.waiting.title, body: "Test")
     join.alert = alert
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: ActivityDebugServiceMethods.testStart, user: context.operatorName)
     return TestStartResponse(
-      activity: try await rooms.join(join, user: request.userId, context: context, idempotency: nil))
+      activity: try await rooms.join(join, user: request.userId, context: context, idempotency: idempotency))
   }
 
   public func testToConnected(
     _ request: TestToConnectedRequest, context: CallContext
   ) async throws -> TestToConnectedResponse {
     try Self.check(context, request, app: request.app)
-    return TestToConnectedResponse(activity: try await handle(.peerConnected, request.userId, request.app, context))
+    return try await handle(.peerConnected, request.userId, request.app, context) { .init(activity: $0) }
   }
 
   public func testToWaiting(
     _ request: TestToWaitingRequest, context: CallContext
   ) async throws -> TestToWaitingResponse {
     try Self.check(context, request, app: request.app)
-    return TestToWaitingResponse(activity: try await handle(.peerDisconnected, request.userId, request.app, context))
+    return try await handle(.peerDisconnected, request.userId, request.app, context) { .init(activity: $0) }
   }
 
   public func testEnd(_ request: TestEndRequest, context: CallContext) async throws -> TestEndResponse {
     try Self.check(context, request, app: request.app)
-    return TestEndResponse(activity: try await handle(.leave, request.userId, request.app, context))
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: ActivityDebugServiceMethods.testEnd, user: context.operatorName)
+    return try await handle(.leave, request.userId, request.app, context, idempotency) { .init(activity: $0) }
   }
 
   public func endAllActivities(
@@ -54,19 +58,24 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
   ) async throws -> EndAllActivitiesResponse {
     try context.requireAdmin()
     try request.checkConstraints()
-    return EndAllActivitiesResponse(endedCount: Int32(clamping: try await repository.endAll(user: request.userId)))
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: ActivityDebugServiceMethods.endAllActivities, user: context.operatorName)
+    return try await repository.endAll(user: request.userId, idempotency: idempotency)
   }
 
   private var rooms: RoomDriver { RoomDriver(repository: repository, policy: policy) }
 
   /// Applies an event to the test room. Unlike the calls for real rooms, throws NOT_FOUND if there is no activity.
-  private func handle(
-    _ event: RoomMachine.Event, _ user: String, _ app: String, _ context: CallContext
-  ) async throws -> Activity {
-    let changed = try await rooms.handle(
-      event, app: app, roomID: Self.testRoomID, user: user, traceParent: context.traceParent)
-    guard let activity = changed.first else { throw RPCError.activityNotFound("test", field: "userId") }
-    return activity.message
+  private func handle<Response: ProtoMessage>(
+    _ event: RoomMachine.Event, _ user: String, _ app: String, _ context: CallContext,
+    _ idempotency: IdempotentRequest? = nil, _ respond: @escaping @Sendable (Activity) -> Response
+  ) async throws -> Response {
+    try await rooms.handle(
+      event, app: app, roomID: Self.testRoomID, user: user, context: context, idempotency: idempotency
+    ) { activities in
+      guard let activity = activities.first else { throw RPCError.activityNotFound("test", field: "userId") }
+      return respond(activity.message)
+    }
   }
 
   private static func check(
@@ -78,4 +87,9 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
     ActivityRules.app(app, "app", &violations)
     try violations.check()
   }
+}
+
+extension CallContext {
+  /// The name of an operator or service, which scopes the request ids of calls that belong to no user.
+  var operatorName: String { principal?.name ?? "" }
 }

@@ -12,66 +12,71 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   static let lifetimeMs: Int64 = 3_600_000
 
   let delivery: RunningDelivery
-  let caller: APNsCaller
+  let limits: ActivitiesLimits
+
+  private var directory: ChannelDirectory { ChannelDirectory(delivery: delivery) }
+  private var replies: Replies { Replies(store: delivery.store, clockMs: delivery.delivery.environment.nowMs) }
+
+  /// The stored replies of repeated requests.
+  private struct Replies: StoreBacked {
+    let store: Store
+    let clockMs: @Sendable () -> Int64
+  }
 
   public func createBroadcastChannel(
     _ request: CreateBroadcastChannelRequest, context: CallContext
   ) async throws -> CreateBroadcastChannelResponse {
     try context.requireOperator()
-    var violations = Violations()
-    request.validate(into: &violations)
-    let route = try route(app: request.app, environment: request.environment, &violations)
-    let policy = request.storagePolicy == .mostRecent ? 1 : 0
-    let body = #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#
-    let answer = try await call("POST", APNsPath.apps + request.app + APNsPath.channels, route, body: body)
-    guard answer.status == 201, let id = answer.channelID, BroadcastRules.isChannelID(id) else {
-      throw Self.refused(answer)
-    }
-    let (app, environment, nowMs) = (request.app, request.environment, delivery.delivery.environment.nowMs())
-    _ = try await RPCError.convertingStoreErrors {
-      try await delivery.store.write { transaction in
-        try transaction.execute(
-          """
-          INSERT INTO push_channels (app, environment, channel_id, storage_policy, created_at_ms)
-          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, channel_id) DO NOTHING
-          """, [.text(app), .text(environment), .text(id), .int(policy), .integer(nowMs)])
+    let scope = try check(request, app: request.app, environment: request.environment)
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: BroadcastChannelsServiceMethods.createBroadcastChannel,
+      user: context.operatorName)
+    if let reply = try await reply(CreateBroadcastChannelResponse.self, idempotency) { return reply }
+    let channel = scope.channel(try await directory.create(scope, request.storagePolicy), request.storagePolicy)
+    let replies = replies
+    let response = try await replies.storeWrite { transaction in
+      // A concurrent repetition may have been faster.
+      if let reply = try replies.storedReply(CreateBroadcastChannelResponse.self, idempotency, transaction) {
+        return reply
       }
+      let response = CreateBroadcastChannelResponse(channel: channel)
+      try channel.remember(transaction, atMs: replies.clockMs())
+      try replies.storeReply(response, idempotency, transaction)
+      return response
     }
-    return CreateBroadcastChannelResponse(channelId: id)
+    // Only one of the concurrent calls' channels is reported, so nobody would ever use the other.
+    if let other = response.channel, other.id != channel.id { try await directory.delete(channel.id, scope) }
+    return response
+  }
+
+  public func getBroadcastChannel(
+    _ request: GetBroadcastChannelRequest, context: CallContext
+  ) async throws -> GetBroadcastChannelResponse {
+    try context.requireOperator()
+    let scope = try check(request, app: request.app, environment: request.environment)
+    return GetBroadcastChannelResponse(channel: try await directory.read(request.channelId, scope))
   }
 
   public func listBroadcastChannels(
     _ request: ListBroadcastChannelsRequest, context: CallContext
   ) async throws -> ListBroadcastChannelsResponse {
     try context.requireOperator()
-    var violations = Violations()
-    request.validate(into: &violations)
-    let route = try route(app: request.app, environment: request.environment, &violations)
-    let answer = try await call("GET", APNsPath.apps + request.app + APNsPath.allChannels, route)
-    guard answer.status == 200, let ids = BroadcastRules.channels(in: answer.body) else { throw Self.refused(answer) }
-    return ListBroadcastChannelsResponse(channelIds: ids)
+    let scope = try check(request, app: request.app, environment: request.environment)
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["channels", scope.app, scope.environment], parts: 1, limits: limits)
+    let last = query.position.first ?? ""
+    let (ids, nextPageToken) = query.page(try await directory.ids(scope).filter { $0 > last }) { [$0] }
+    return ListBroadcastChannelsResponse(
+      channels: try await directory.find(all: ids, scope), nextPageToken: nextPageToken)
   }
 
   public func deleteBroadcastChannel(
     _ request: DeleteBroadcastChannelRequest, context: CallContext
   ) async throws -> DeleteBroadcastChannelResponse {
     try context.requireOperator()
-    var violations = Violations()
-    request.validate(into: &violations)
-    let route = try route(app: request.app, environment: request.environment, &violations)
-    let answer = try await call(
-      "DELETE", APNsPath.apps + request.app + APNsPath.channels, route, channelID: request.channelId)
-    // A repeated deletion finds no channel, which counts as success.
-    let isGone = answer.status == 204 || answer.status == 200 || answer.reason == APNsReason.channelNotRegistered.text
-    guard isGone else { throw Self.refused(answer) }
-    let (app, environment, id) = (request.app, request.environment, request.channelId)
-    _ = try await RPCError.convertingStoreErrors {
-      try await delivery.store.write { transaction in
-        try transaction.execute(
-          "DELETE FROM push_channels WHERE app = $1 AND environment = $2 AND channel_id = $3",
-          [.text(app), .text(environment), .text(id)])
-      }
-    }
+    let scope = try check(request, app: request.app, environment: request.environment)
+    try await directory.delete(request.channelId, scope)
     return DeleteBroadcastChannelResponse()
   }
 
@@ -79,71 +84,68 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     _ request: SendBroadcastRequest, context: CallContext
   ) async throws -> SendBroadcastResponse {
     try context.requireOperator()
+    let payload = Array(request.payloadJson.utf8)
     var violations = Violations()
     request.validate(into: &violations)
-    let priority = PushPriority(rawValue: Int64(request.priority))
-    if priority == nil { violations.add("priority", "must be 5, 10 or 0", .outOfRange) }
-    let payload = Array((request.payload?.json ?? "").utf8)
-    if request.payload != nil { BroadcastRules.check(payload, "payload", &violations) }
-    _ = try route(app: request.app, environment: request.environment, &violations)
-    let nowMs = delivery.delivery.environment.nowMs()
-    let order = PushOrder(
-      lane: PushLane.channel(request.channelId).text, kind: .broadcast, userID: "", target: .channel(request.channelId),
-      route: PushRouteKey(app: request.app, environment: request.environment), pushType: .liveactivity,
-      priority: priority ?? .automatic,
-      payload: payload, expirationMs: request.expireTime?.millisecondsSince1970 ?? nowMs + Self.lifetimeMs,
-      traceParent: nil)
-    let queue = delivery.delivery.queue
-    let id = try await RPCError.convertingStoreErrors {
-      try await delivery.store.write { try queue.enqueue(order, in: $0) }
+    if JSONObjectText.object(request.payloadJson, "payloadJson", &violations) {
+      BroadcastRules.check(payload, "payloadJson", &violations)
     }
-    return SendBroadcastResponse(apnsId: id)
+    let expireMs = TimeRules.milliseconds(request.expireTime, "expireTime", &violations)
+    let scope = try check(app: request.app, environment: request.environment, violations)
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: BroadcastChannelsServiceMethods.sendBroadcast, user: context.operatorName)
+    if let reply = try await reply(SendBroadcastResponse.self, idempotency) { return reply }
+    let channel = try await directory.find(request.channelId, scope)
+    if channel.storagePolicy == .noneValue, expireMs != nil {
+      throw RPCError.invalidField("expireTime", "is not allowed: the channel stores no messages", .fieldNotAllowed)
+    }
+    let order = PushOrder(
+      lane: PushLane.channel(channel.id).text, kind: .broadcast, userID: "", target: .channel(channel.id),
+      route: PushRouteKey(app: scope.app, environment: scope.environment), pushType: .liveactivity,
+      priority: PushPriority(request.urgency), payload: payload,
+      // APNs requires 0 for a channel that stores no messages.
+      expirationMs: channel.storagePolicy == .noneValue ? 0 : expireMs ?? replies.clockMs() + Self.lifetimeMs,
+      traceParent: context.traceParent)
+    let (queue, replies) = (delivery.delivery.queue, replies)
+    return try await replies.storeWrite { transaction in
+      if let reply = try replies.storedReply(SendBroadcastResponse.self, idempotency, transaction) { return reply }
+      let response = SendBroadcastResponse(apnsId: try queue.enqueue(order, in: transaction))
+      try replies.storeReply(response, idempotency, transaction)
+      return response
+    }
   }
 
-  // MARK: Calls
+  // MARK: Checks
 
-  private func route(
-    app: String, environment: String, _ violations: inout Violations
-  ) throws(RPCError) -> PushRoute {
-    ActivityRules.app(app, "app", reason: .idInvalid, &violations)
-    guard let host = delivery.delivery.configuration.endpoints.channels[environment] else {
-      violations.add("environment", "is not configured", .init(rawValue: "ENVIRONMENT_UNKNOWN"))
-      try violations.check()
-      throw RPCError(.internalError, "an unknown environment passed validation")
+  private func check(
+    _ request: some ValidatedMessage, app: String, environment: String
+  ) throws(RPCError) -> ChannelDirectory.Scope {
+    var violations = Violations()
+    request.validate(into: &violations)
+    return try check(app: app, environment: environment, violations)
+  }
+
+  /// Checks the app and the environment after the constraints of the request.
+  ///
+  /// - Throws: INVALID_ARGUMENT naming every invalid field; FAILED_PRECONDITION, reason `SIGNING_KEY_MISSING`.
+  private func check(
+    app: String, environment: String, _ found: Violations
+  ) throws(RPCError) -> ChannelDirectory.Scope {
+    var violations = found
+    ActivityRules.app(app, "app", &violations)
+    if !environment.isEmpty, delivery.delivery.configuration.endpoints.channels[environment] == nil {
+      violations.add("environment", "is not configured", .environmentUnknown)
     }
     try violations.check()
-    guard let id = delivery.delivery.keys.id(app: app, environment: environment) else {
-      throw RPCError(
-        .failedPrecondition, "no signing key matches this app", .signingKeyMissing,
-        errorMetadata: ["app": app, "environment": environment])
-    }
-    return PushRoute(host: host, teamID: id.teamID, keyID: id.keyID)
+    let scope = ChannelDirectory.Scope(app: app, environment: environment)
+    _ = try directory.route(scope)
+    return scope
   }
 
-  private func call(
-    _ method: String, _ path: String, _ route: PushRoute, channelID: String? = nil, body: String = ""
-  ) async throws -> PushAnswer {
-    let authorization = try await RPCError.convertingStoreErrors {
-      try await delivery.routing.authorization(for: route)
-    }
-    var request = PushRequest(
-      ticket: 0, path: path, authorization: authorization, id: "", payload: Array(body.utf8))
-    request.method = method
-    request.channelID = channelID
-    return try await caller.call(request, to: route)
-  }
-
-  /// Maps a refusal by APNs to an RPC error that carries APNs' reason.
-  private static func refused(_ answer: PushAnswer) -> RPCError {
-    let reason = answer.reason.isEmpty ? "Status\(answer.status)" : answer.reason
-    let code: RPCError.Code =
-      switch answer.status {
-      case 429: .resourceExhausted
-      case 400..<500: .failedPrecondition
-      default: .unavailable
-      }
-    return RPCError(
-      code, "APNs refused: \(reason)", reason: "APNS_REFUSED",
-      errorMetadata: ["apnsReason": reason, "status": "\(answer.status)"])
+  /// Returns the stored reply of a repeated request before APNs is asked.
+  private func reply<M: ProtoMessage>(_ type: M.Type, _ idempotency: IdempotentRequest?) async throws -> M? {
+    guard idempotency != nil else { return nil }
+    let replies = replies
+    return try await replies.storeWrite { try replies.storedReply(type, idempotency, $0) }
   }
 }

@@ -2,22 +2,23 @@ public import CampanileAPI
 import CampanileBase
 import CampanileCodec
 public import CampanileRPC
-import CampanileService
-import CampanileStore
+public import CampanileService
+public import CampanileStore
 
 /// Implements `campanile.activities.v1.PushDeliveryService`: delivery results of pushes, and operations on dead
 /// letters.
-public struct PushDeliveryService: PushDeliveryServiceProtocol {
-  let store: Store
-  let clockMs: @Sendable () -> Int64
+public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
+  public let store: Store
+  public let clockMs: @Sendable () -> Int64
   let notifier: DeliveryNotifier
   let limits: ActivitiesLimits
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
     try request.checkConstraints()
-    let push = try reading { transaction in
-      try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
+    let push = try read { transaction in
+      // The delivery log is shorter than the time for which a dead letter is retained.
+      try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL, PushReading.deadOneSQL].lazy.compactMap { sql in
         try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)
       }.first
     }
@@ -47,7 +48,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
       sql = PushReading.deliveryLogOfActivitySQL
       arguments.append(.text(request.activityId))
     }
-    let found = try reading { try $0.query(sql, arguments, PushReading.push) }
+    let found = try read { try $0.query(sql, arguments, PushReading.push) }
     let (pushes, nextPageToken) = query.page(found) { [$0.apnsId] }
     return ListPushesResponse(pushes: pushes, nextPageToken: nextPageToken)
   }
@@ -59,7 +60,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: ["dead-letters"], parts: 1,
       limits: limits)
-    let found = try reading { transaction in
+    let found = try read { transaction in
       try transaction.query(
         PushReading.deadSQL, [.text(query.position.first ?? ""), .int(query.pageSize + 1)], PushReading.push)
     }
@@ -73,15 +74,19 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     try context.requireOperator()
     try request.checkConstraints()
     let (notifier, clockMs) = (notifier, clockMs)
-    return try await writing { transaction in
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: PushDeliveryServiceMethods.replayDeadLetters, user: context.operatorName)
+    return try await storeWrite { transaction in
+      if let reply = try storedReply(ReplayDeadLettersResponse.self, idempotency, transaction) { return reply }
       var response = ReplayDeadLettersResponse()
       for id in request.apnsIds {
         switch try DeadLetters.replay(id, notifier: notifier, nowMs: clockMs(), in: transaction) {
         case .replayed: response.replayedCount += 1
         case .superseded: response.supersededCount += 1
-        case .unknown: response.unknownApnsIds.append(id)
+        case .unknown: response.missingIds.append(id)
         }
       }
+      try storeReply(response, idempotency, transaction)
       return response
     }
   }
@@ -91,10 +96,12 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
   ) async throws -> DeleteDeadLettersResponse {
     try context.requireOperator()
     try request.checkConstraints()
-    return try await writing { transaction in
+    return try await storeWrite { transaction in
       var response = DeleteDeadLettersResponse()
       for id in request.apnsIds {
-        response.deletedCount += Int32(clamping: try transaction.execute(DeadLetters.deleteSQL, [.text(id)]))
+        let count = try transaction.execute(DeadLetters.deleteSQL, [.text(id)])
+        if count == 0 { response.missingIds.append(id) }
+        response.deletedCount += Int32(clamping: count)
       }
       return response
     }
@@ -107,6 +114,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     let hourMs = StatisticsDelta.hourMs
     var violations = Violations()
     request.validate(into: &violations)
+    ActivityRules.app(request.app, "app", &violations)
     let endMs = request.endTime?.millisecondsSince1970 ?? clockMs()
     let startMs = request.startTime?.millisecondsSince1970 ?? endMs - 24 * hourMs
     if startMs >= endMs { violations.add("endTime", "must be after startTime", .timeRangeEmpty) }
@@ -114,21 +122,20 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
       violations.add("endTime", "must be at most 31 days after startTime", .outOfRange)
     }
     try violations.check()
-    var response = ListPushStatisticsResponse()
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: [
+        "push-statistics", request.app, request.startTime?.jsonString() ?? "", request.endTime?.jsonString() ?? "",
+      ], parts: 1, limits: limits)
     // Include the whole hour that contains the start time.
-    let firstMs = startMs - (startMs % hourMs + hourMs) % hourMs
-    response.hours = try reading {
-      try StatisticsReading.hours(app: request.app, startMs: firstMs, endMs: endMs, in: $0)
+    var firstMs = startMs - (startMs % hourMs + hourMs) % hourMs
+    if let last = query.position.first.flatMap({ Int64($0) }) { firstMs = max(firstMs, last + hourMs) }
+    let found = try read {
+      try StatisticsReading.hours(
+        app: request.app, startMs: firstMs, endMs: endMs, hoursMax: query.pageSize + 1, in: $0)
     }
-    return response
-  }
-
-  private func reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    try RPCError.convertingStoreErrors { try store.read(body) }
-  }
-
-  private func writing<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    try await RPCError.convertingStoreErrors { try await store.write(body) }
+    let (hours, nextPageToken) = query.page(found) { [String($0.startTime?.millisecondsSince1970 ?? 0)] }
+    return ListPushStatisticsResponse(hours: hours, nextPageToken: nextPageToken)
   }
 }
 

@@ -20,6 +20,15 @@ public struct PushTokensService: PushTokensServiceProtocol {
     return RegisterPushTokenResponse(token: token, superseded: isSuperseded)
   }
 
+  public func updateInstallation(
+    _ request: UpdateInstallationRequest, context: CallContext
+  ) async throws -> UpdateInstallationResponse {
+    let installation = InstallationKey(
+      user: try context.requireUser(), app: request.app, id: request.installationId)
+    let count = try await repository.update(installation, try InstallationValues(request))
+    return UpdateInstallationResponse(tokenCount: Int32(clamping: count))
+  }
+
   public func getPushToken(
     _ request: GetPushTokenRequest, context: CallContext
   ) async throws -> GetPushTokenResponse {

@@ -11,6 +11,7 @@ import CampanileStore
 /// to other senders.
 public struct SigningService: SigningServiceProtocol {
   let delivery: RunningDelivery
+  let limits: ActivitiesLimits
 
   public func signProviderToken(
     _ request: SignProviderTokenRequest, context: CallContext
@@ -25,9 +26,9 @@ public struct SigningService: SigningServiceProtocol {
     return response
   }
 
-  public func createSigningKey(
-    _ request: CreateSigningKeyRequest, context: CallContext
-  ) async throws -> CreateSigningKeyResponse {
+  public func putSigningKey(
+    _ request: PutSigningKeyRequest, context: CallContext
+  ) async throws -> PutSigningKeyResponse {
     try context.requireAdmin()
     var violations = Violations()
     request.validate(into: &violations)
@@ -63,19 +64,30 @@ public struct SigningService: SigningServiceProtocol {
     }
     // Wake the dispatcher: pushes may be waiting for this key.
     delivery.delivery.notifier.signal.notify()
-    return CreateSigningKeyResponse(key: description)
+    return PutSigningKeyResponse(key: withTokenTime(description, id))
   }
 
   public func listSigningKeys(
     _ request: ListSigningKeysRequest, context: CallContext
   ) async throws -> ListSigningKeysResponse {
     try context.requireAdmin()
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: ["signing-keys"], parts: 2,
+      limits: limits)
+    var entries = delivery.delivery.keys.all
+    if query.position.count == 2 {
+      let last = SigningKeyID(teamID: query.position[0], keyID: query.position[1])
+      entries.removeAll { $0.id <= last }
+    }
+    let (page, nextPageToken) = query.page(entries) { [$0.id.teamID, $0.id.keyID] }
     return ListSigningKeysResponse(
-      keys: delivery.delivery.keys.all.map { entry in
-        var key = entry.description
-        key.tokenTime = delivery.tokens.issuedAtMs(entry.id).map { ProtoTimestamp(millisecondsSince1970: $0) }
-        return key
-      })
+      keys: page.map { withTokenTime($0.description, $0.id) }, nextPageToken: nextPageToken)
+  }
+
+  private func withTokenTime(_ description: SigningKey, _ id: SigningKeyID) -> SigningKey {
+    var key = description
+    key.tokenTime = delivery.tokens.issuedAtMs(id).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    return key
   }
 
   public func revokeSigningKey(

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
@@ -15,20 +16,23 @@ public struct UnreadService: UnreadServiceProtocol {
     let user = try context.requireUser()
     let common = StartRules.Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
-      attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
-      installationID: request.installationId, renews: request.renews)
-    var violations = Violations()
-    request.validate(into: &violations)
-    StartRules.check(common, policy, &violations)
-    try violations.check()
-    let state = UnreadState(itemsMax: request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax)
-    // The repository fills in the newest summary.
-    var draft = try StartRules.draft(common, content: ProtoStruct(), context: context, policy: policy)
-    draft.driver = .unread(state)
+      attributesType: request.attributesType, attributes: request.attributesJson, alert: request.alert,
+      installationID: request.installationId, staleTime: request.staleTime, relevanceScore: request.relevanceScore,
+      renews: request.renews)
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: UnreadServiceMethods.startUnreadActivity, user: user)
-    return StartUnreadActivityResponse(
-      activity: try await repository.start(draft, user: user, idempotency: idempotency))
+    let activity = try await repository.start(user: user, idempotency: idempotency) {
+      var violations = Violations()
+      request.validate(into: &violations)
+      StartRules.check(common, policy, &violations)
+      try violations.check()
+      // The repository fills in the newest summary.
+      var draft = try StartRules.draft(common, content: "{}", context: context, policy: policy)
+      draft.driver = .unread(
+        UnreadState(itemsMax: request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax))
+      return draft
+    }
+    return StartUnreadActivityResponse(activity: activity)
   }
 
   public func putUnreadSummary(
@@ -42,13 +46,17 @@ public struct UnreadService: UnreadServiceProtocol {
 
   public func sendAlert(_ request: SendAlertRequest, context: CallContext) async throws -> SendAlertResponse {
     try context.requireOperator()
-    let draft = try AlertDraft(request, traceParent: context.traceParent, nowMs: repository.clockMs())
-    var response = SendAlertResponse()
-    if let ids = try await repository.send(draft) {
-      response.apnsIds = ids
-    } else {
-      response.repeatedAlert = true
+    let draft: AlertDraft
+    do throws(RPCError) {
+      draft = try AlertDraft(request, traceParent: context.traceParent, nowMs: repository.clockMs())
+    } catch {
+      // The expiration time of a repeated call may have passed meanwhile.
+      if try repository.hasSent(alertID: request.alertId, user: request.userId) { return Self.repeated }
+      throw error
     }
-    return response
+    guard let ids = try await repository.send(draft) else { return Self.repeated }
+    return SendAlertResponse(apnsIds: ids)
   }
+
+  private static let repeated = SendAlertResponse(repeatedAlert: true)
 }

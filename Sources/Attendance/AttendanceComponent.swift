@@ -67,7 +67,7 @@ public final class AttendanceComponent: Sendable {
     attendance = AttendanceService(repository: repository, access: access, limits: limits, hub: hub, notifier: notifier)
     statistics = StatisticsService(repository: repository, access: access, limits: limits)
     sessions = SessionsService(
-      repository: repository, access: access, lifetime: lifetime,
+      repository: repository, access: access, limits: limits, lifetime: lifetime,
       gate: LoginGate(repository: repository, hasher: hasher, state: LoginGate.State()))
     lodge = LodgeService(repository: repository, access: access, limits: limits)
   }

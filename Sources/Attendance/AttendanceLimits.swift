@@ -12,14 +12,12 @@ public struct AttendanceLimits: ServiceLimits, Hashable {
   public var meetingsMax = 20_000
   /// Completed meetings of one year. One more: RESOURCE_EXHAUSTED, reason `MEETINGS_EXHAUSTED`.
   public var completedPerYearMax = 1_000
-  /// Entries of a batch. More: INVALID_ARGUMENT, reason `TOO_MANY`.
+  /// Entries of a call that records a meeting's attendance. The contract limits them.
   public var batchEntriesMax = 1_000
-  /// Objects on one page. A larger `page_size`: INVALID_ARGUMENT, reason `OUT_OF_RANGE`.
+  /// Objects on one page. A larger `page_size` means this one.
   public var pageSizeMax = 1_000
   /// The page size if the request has none.
   public var pageSizeDefault = 50
-  /// Lines on one page of the summary; also the page size if the request has none.
-  public var summaryPageSizeMax = 10_000
   /// Open watches of one member. One more: RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`.
   public var watchesPerUserMax = 100
   /// Open watches of the whole service; the last quarter is reserved for members without a watch (see `SharedLimit`).

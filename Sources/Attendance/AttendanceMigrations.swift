@@ -12,6 +12,8 @@ public enum AttendanceMigrations {
   ///   `salt` and both values. The values and their salt can therefore be erased without breaking the chain.
   /// - `login_records`: failed logins of members, and of unknown names by their SHA-256 (see `LoginRecord`).
   /// - `login_devices`: device tokens of members by their SHA-256, with the failures since their last login.
+  /// - `0003` gives the stored settings durations in place of numbers of hours and minutes, and deletes stored replies,
+  ///   which have earlier names. The audit log keeps them, because its hash chain covers them (see `AuditNames`).
   public static let all: [Migration] = [
     Migration(
       "0001-members-meetings-attendance",
@@ -96,6 +98,18 @@ public enum AttendanceMigrations {
         last_login_ms BIGINT NOT NULL, failures BIGINT NOT NULL);
       CREATE INDEX login_devices_member ON login_devices (member_no, last_login_ms);
       CREATE INDEX login_devices_last ON login_devices (last_login_ms);
+      """),
+    Migration(
+      "0003-durations-in-settings",
+      """
+      UPDATE attendance_meta SET value = json_remove(
+          json_set(value,
+            '$.lateConfirmation', (coalesce(json_extract(value, '$.lateConfirmationHours'), 0) * 3600) || 's',
+            '$.checkInOpensBefore', (coalesce(json_extract(value, '$.checkInOpensMinutesBefore'), 0) * 60) || 's',
+            '$.checkInClosesAfter', (coalesce(json_extract(value, '$.checkInClosesMinutesAfter'), 0) * 60) || 's'),
+          '$.lateConfirmationHours', '$.checkInOpensMinutesBefore', '$.checkInClosesMinutesAfter')
+        WHERE name = 'settings';
+      DELETE FROM store_idempotency;
       """),
   ]
 }

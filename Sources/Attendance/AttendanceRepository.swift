@@ -35,9 +35,12 @@ protocol MembersRepository {
   func changePin(
     from oldHash: String?, to hash: String, _ number: Int64, _ attempt: PinAttempt, by caller: AttendanceCaller
   ) async throws
-  /// Throws FAILED_PRECONDITION, reason `NAME_NOT_CONFIRMED`, if `confirmedName` is not the member's name.
+  /// Erases a member's personal data. Has no effect on an erased member.
+  ///
+  /// - Throws: ABORTED, reason `ETAG_MISMATCH`, if `etag` is set and differs from the current etag;
+  ///   FAILED_PRECONDITION, reason `NAME_NOT_CONFIRMED`, if `confirmedName` is not the member's name.
   func eraseMember(
-    _ number: Int64, confirmedName: String, by caller: AttendanceCaller
+    _ number: Int64, confirmedName: String, etag: String, by caller: AttendanceCaller
   ) async throws -> (member: Member, redacted: Int)
 }
 
@@ -47,21 +50,29 @@ protocol MeetingsRepository {
   func meeting(_ number: Int64) throws -> Meeting
   /// Returns meetings, newest first. A position is a start time and a number.
   func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting>
-  func upcomingMeetings(count: Int) throws -> [Meeting]
+  /// Returns the scheduled meetings that have not begun, the earliest first. A position is a start time and a number.
+  func upcomingMeetings(_ query: PositionQuery) throws -> PageRows<Meeting>
   func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: AttendanceCaller) async throws -> Meeting
   func cancelMeeting(_ number: Int64, by caller: AttendanceCaller) async throws -> Meeting
   /// Deletes a meeting.
   ///
   /// - Returns: The number of attendance records deleted with it.
   func deleteMeeting(_ number: Int64, isForced: Bool, etag: String, by caller: AttendanceCaller) async throws -> Int
-  func createFeed(name: String, secretHash: [UInt8], by caller: AttendanceCaller) async throws -> CalendarFeed
-  func feeds(of owner: String) throws -> [CalendarFeed]
+  /// Creates a feed.
+  ///
+  /// - Returns: The feed, and whether it is new. A repeated request returns the feed of the first one, whose secret is
+  ///   not `secretHash`.
+  func createFeed(
+    name: String, secretHash: [UInt8], by caller: AttendanceCaller, idempotency: IdempotentRequest?
+  ) async throws -> (feed: CalendarFeed, isNew: Bool)
+  /// Returns a caller's feeds, ordered by id, which is the position.
+  func feeds(of owner: String, _ query: PositionQuery) throws -> [CalendarFeed]
   func deleteFeed(_ id: String, by caller: AttendanceCaller) async throws
   /// Returns the meetings of a feed from `sinceMs` on. Throws NOT_FOUND if no feed has this secret.
   func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) throws -> [Meeting]
 }
 
-/// A member's status in a batch.
+/// A member's status at a meeting.
 struct AttendanceEntry: Sendable, Hashable {
   var member: Int64
   var status: AttendanceStatus
@@ -95,10 +106,13 @@ protocol RecordsRepository {
   ) throws -> [(attendance: Attendance, startMs: Int64)]
   /// Returns the changes visible to a caller after a position, oldest first.
   func changes(after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int) throws -> [SequencedChange]
-  /// Returns a caller's position in the log of changes.
+  /// Returns a caller's position after all committed changes.
+  func presentPosition(of caller: AttendanceCaller) throws -> ChangePosition
+  /// Returns the position in a token.
   ///
-  /// - Throws: INVALID_ARGUMENT if `since` is not a token of this caller; OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func position(_ since: String, by caller: AttendanceCaller) throws -> ChangePosition
+  /// - Throws: INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, if it is not a token of this caller; OUT_OF_RANGE,
+  ///   reason `TOKEN_TOO_OLD`.
+  func position(_ resumeToken: String, by caller: AttendanceCaller) throws -> ChangePosition
 }
 
 protocol StatisticsRepository {
@@ -155,8 +169,11 @@ protocol SessionsRepository {
   ) async throws -> (member: Member, session: MemberSession)
   func renewSession(_ tokenHash: [UInt8], lifetime: SessionLifetime) async throws -> MemberSession
   func endSession(_ tokenHash: [UInt8]) async throws
-  func sessions(of member: Int64) throws -> [MemberSession]
-  func revokeSessions(of member: Int64, by caller: AttendanceCaller) async throws -> Int
+  /// Returns a member's sessions, newest first. A position is an id.
+  func sessions(of member: Int64, _ query: PositionQuery) throws -> [MemberSession]
+  func revokeSessions(
+    of member: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+  ) async throws -> RevokeSessionsResponse
 }
 
 protocol LodgeRepository {
@@ -174,5 +191,7 @@ protocol AuditRepository {
   func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry>
   /// Returns rows, oldest first, up to about 4 MiB; empty after the last row.
   func auditRows(after sequence: Int64) throws -> [AuditRow]
-  func undo(_ sequence: Int64, by caller: AttendanceCaller) async throws -> AuditEntry
+  func undo(
+    _ sequence: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+  ) async throws -> UndoChangeResponse
 }

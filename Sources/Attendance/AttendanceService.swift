@@ -17,10 +17,7 @@ public struct AttendanceService: AttendanceServiceProtocol {
     _ request: RecordAttendanceRequest, context: CallContext
   ) async throws -> RecordAttendanceResponse {
     let caller = try access.caller(context, .secretary)
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    Self.check(request.status, "status", &violations)
-    try violations.check()
+    try request.checkConstraints()
     let meeting = try FieldIDs.meeting(request.meetingId)
     let member = try FieldIDs.member(request.memberId)
     let idempotency = try IdempotentRequest(
@@ -31,19 +28,16 @@ public struct AttendanceService: AttendanceServiceProtocol {
         idempotency: idempotency))
   }
 
-  public func batchRecordAttendance(
-    _ request: BatchRecordAttendanceRequest, context: CallContext
-  ) async throws -> BatchRecordAttendanceResponse {
+  public func recordMeetingAttendance(
+    _ request: RecordMeetingAttendanceRequest, context: CallContext
+  ) async throws -> RecordMeetingAttendanceResponse {
     let caller = try access.caller(context, .secretary)
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    RequestChecks.count(request.entries.count, "entries", limits, &violations)
-    try violations.check()
+    try request.checkConstraints()
     let meeting = try FieldIDs.meeting(request.meetingId)
+    var violations = Violations()
     var entries: [AttendanceEntry] = []
     var seen: Set<Int64> = []
     for (index, entry) in request.entries.enumerated() {
-      Self.check(entry.status, "entries[\(index)].status", &violations)
       guard let member = AttendanceIDs.member(entry.memberId) else {
         throw RPCError.memberNotFound(entry.memberId, field: "entries[\(index)].memberId")
       }
@@ -54,8 +48,8 @@ public struct AttendanceService: AttendanceServiceProtocol {
     }
     try violations.check()
     let idempotency = try IdempotentRequest(
-      request, id: \.requestId, method: AttendanceServiceMethods.batchRecordAttendance, user: caller.name)
-    return BatchRecordAttendanceResponse(
+      request, id: \.requestId, method: AttendanceServiceMethods.recordMeetingAttendance, user: caller.name)
+    return RecordMeetingAttendanceResponse(
       attendances: try await repository.record(
         entries, meeting: meeting, by: caller, idempotency: idempotency))
   }
@@ -65,23 +59,12 @@ public struct AttendanceService: AttendanceServiceProtocol {
   ) async throws -> ConfirmAttendanceResponse {
     let caller = try access.caller(context, .member)
     let member = try caller.requireMember()
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    Self.check(request.status, "status", &violations)
-    try violations.check()
+    try request.checkConstraints()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.confirmAttendance, user: caller.name)
     return ConfirmAttendanceResponse(
       attendance: try await repository.confirm(
         request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, idempotency: idempotency))
-  }
-
-  static func check(_ status: AttendanceStatus, _ field: @autoclosure () -> String, _ violations: inout Violations) {
-    switch status {
-    case .present, .absent, .excused, .notConfirmed: break
-    case .unspecified: violations.add(field(), "must be given", .enumUnspecified)
-    case .unrecognized: violations.add(field(), "must be PRESENT, ABSENT, EXCUSED or NOT_CONFIRMED", .enumUnknown)
-    }
   }
 }
 
@@ -99,7 +82,7 @@ extension AttendanceService {
   public func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse {
     let caller = try access.caller(context, .member)
     let member = try caller.requireMember()
-    try Violations.check { RequestChecks.requestID(request.requestId, "requestId", &$0) }
+    try request.checkConstraints()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.checkIn, user: caller.name)
     return try await repository.checkIn(request.code, by: member, caller, idempotency: idempotency)
@@ -109,13 +92,15 @@ extension AttendanceService {
     _ request: ListMeetingAttendanceRequest, context: CallContext
   ) async throws -> ListMeetingAttendanceResponse {
     let caller = try access.caller(context, .member)
+    try request.checkConstraints()
     try access.requireOpenStatistics(caller, of: nil)
     let number = try FieldIDs.meeting(request.meetingId)
+    let present = try repository.presentPosition(of: caller)
     _ = try repository.meeting(number)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["meeting-attendance", request.meetingId], parts: 1, limits: limits)
-    var response = ListMeetingAttendanceResponse()
+    var response = ListMeetingAttendanceResponse(resumeToken: present.text(for: caller))
     (response.attendances, response.nextPageToken) = query.page(
       try repository.attendance(ofMeeting: number, query)
     ) { [String(AttendanceIDs.member($0.memberId) ?? 0)] }
@@ -127,40 +112,48 @@ extension AttendanceService {
     _ request: ListMemberAttendanceRequest, context: CallContext
   ) async throws -> ListMemberAttendanceResponse {
     let caller = try access.caller(context, .member)
+    try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
     try access.requireOpenStatistics(caller, of: number)
+    let present = try repository.presentPosition(of: caller)
     _ = try repository.member(number)
-    let year = try Years.check(request.year)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["member-attendance", request.memberId, String(request.year)], parts: 2, limits: limits)
-    let (page, token) = query.page(try repository.attendance(ofMember: number, year: year, query)) { found in
+    let (page, token) = query.page(
+      try repository.attendance(ofMember: number, year: Years.year(request.year), query)
+    ) { found in
       [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
     }
-    return ListMemberAttendanceResponse(attendances: page.map(\.attendance), nextPageToken: token)
+    return ListMemberAttendanceResponse(
+      attendances: page.map(\.attendance), nextPageToken: token, resumeToken: present.text(for: caller))
   }
 
-  public func listChanges(_ request: ListChangesRequest, context: CallContext) async throws -> ListChangesResponse {
+  public func listRosterChanges(
+    _ request: ListRosterChangesRequest, context: CallContext
+  ) async throws -> ListRosterChangesResponse {
     let caller = try access.caller(context, .member)
-    let size = try Violations.check { Paging.size(request.pageSize, limits, &$0) }
-    var position = try repository.position(request.since, by: caller)
+    try request.checkConstraints()
+    let size = Paging.size(request.pageSize, limits)
+    var position = try repository.position(request.resumeToken, fromStart: request.fromStart, by: caller)
     var page = PageRows<SequencedChange>(countMax: size)
-    for change in try repository.changes(after: position, by: caller, rowsMax: size + 1) {
-      guard page.add(change, sizeBytes: change.sizeBytes) else { break }
+    // Without a token, changes that are committed from here on belong to the next page.
+    if !request.resumeToken.isEmpty || request.fromStart {
+      for change in try repository.changes(after: position, by: caller, rowsMax: size + 1) {
+        guard page.add(change, sizeBytes: change.sizeBytes) else { break }
+      }
     }
-    var response = ListChangesResponse(changes: page.items.map { change in .with { $0.change = change.change } })
     if let last = page.items.last { position.sequence = last.sequence }
-    response.nextSince = position.text(for: caller)
-    response.hasMore = page.hasMore
-    return response
+    return ListRosterChangesResponse(
+      changes: page.items.map { change in .with { $0.change = change.change } },
+      resumeToken: position.text(for: caller), hasMore: page.hasMore)
   }
 
-  public func watchChanges(
-    _ request: WatchChangesRequest, context: CallContext, responses: ResponseSink<WatchChangesResponse>
+  public func watchRosterChanges(
+    _ request: WatchRosterChangesRequest, context: CallContext, responses: ResponseSink<WatchRosterChangesResponse>
   ) async throws {
     try await RosterWatch(repository: repository, hub: hub, notifier: notifier).run(
-      since: request.since, authenticate: { try access.caller(context, .member) },
-      send: { try await responses.send($0) })
+      request, authenticate: { try access.caller(context, .member) }, send: { try await responses.send($0) })
   }
 }
 

@@ -46,9 +46,9 @@ public struct LodgeService: LodgeServiceProtocol {
     _ request: ExportCsvRequest, context: CallContext, responses: ResponseSink<ExportCsvResponse>
   ) async throws {
     let caller = try access.caller(context, .secretary)
-    let year = try Years.check(request.year)
-    try await CsvExport(repository: repository, limits: limits, caller: caller).run(request.table, year: year) {
-      chunk in
+    try request.checkConstraints()
+    let export = CsvExport(repository: repository, limits: limits, caller: caller)
+    try await export.run(request.table, year: Years.year(request.year)) { chunk in
       let response = ExportCsvResponse(chunk: chunk)
       try await responses.send(response)
     }
@@ -93,6 +93,9 @@ public struct LodgeService: LodgeServiceProtocol {
 
   public func undoChange(_ request: UndoChangeRequest, context: CallContext) async throws -> UndoChangeResponse {
     let caller = try access.caller(context, .admin)
-    return UndoChangeResponse(entry: try await repository.undo(request.sequence, by: caller))
+    try request.checkConstraints()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: LodgeServiceMethods.undoChange, user: caller.name)
+    return try await repository.undo(request.sequence, by: caller, idempotency: idempotency)
   }
 }

@@ -8,9 +8,6 @@ import CampanileService
 public struct MeetingsService: MeetingsServiceProtocol {
   static let feedPrefix = "cal_"
   static let feedSizeBytes = 47
-  static let feedNameMax = 128
-  static let upcomingDefault: Int32 = 3
-  static let upcomingMax: Int32 = 100
   /// The oldest meeting in a calendar, as an age.
   static let calendarPastMs: Int64 = 366 * 24 * 3_600 * 1_000
 
@@ -23,8 +20,9 @@ public struct MeetingsService: MeetingsServiceProtocol {
   ) async throws -> CreateMeetingResponse {
     let caller = try access.caller(context, .secretary)
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = violations.message(request.meeting, "meeting", MeetingRules.check)
+    request.validate(into: &violations)
+    let draft = request.meeting ?? Meeting()
+    MeetingRules.check(draft, "meeting", &violations)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MeetingsServiceMethods.createMeeting, user: caller.name)
@@ -39,30 +37,31 @@ public struct MeetingsService: MeetingsServiceProtocol {
 
   public func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse {
     let caller = try access.caller(context, .member)
-    let year = try Years.check(request.year)
-    if case .unrecognized = request.status {
-      throw RPCError.invalidField("status", "must be a known status", .enumUnknown)
-    }
+    try request.checkConstraints()
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["meetings", String(request.year), String(request.status.rawValue)], parts: 2, limits: limits)
+    let present = try repository.presentPosition(of: caller)
     let found = try repository.meetings(
-      query, year: year, status: request.status == .unspecified ? nil : request.status)
+      query, year: Years.year(request.year), status: request.status == .unspecified ? nil : request.status)
     let (meetings, nextPageToken) = query.page(found) { [String($0.startMs), String($0.number)] }
-    return ListMeetingsResponse(meetings: meetings, nextPageToken: nextPageToken)
+    return ListMeetingsResponse(
+      meetings: meetings, nextPageToken: nextPageToken, resumeToken: present.text(for: caller))
   }
 
   public func listUpcomingMeetings(
     _ request: ListUpcomingMeetingsRequest, context: CallContext
   ) async throws -> ListUpcomingMeetingsResponse {
-    _ = try access.caller(context, .member)
-    let count = request.count == 0 ? Self.upcomingDefault : request.count
-    guard (1...Self.upcomingMax).contains(count) else {
-      throw RPCError.invalidField(
-        "count", "must be 1 to \(Self.upcomingMax), or 0 for \(Self.upcomingDefault)",
-        .outOfRange)
+    let caller = try access.caller(context, .member)
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["upcoming"], parts: 2,
+      limits: limits)
+    let present = try repository.presentPosition(of: caller)
+    let (meetings, nextPageToken) = query.page(try repository.upcomingMeetings(query)) {
+      [String($0.startMs), String($0.number)]
     }
-    return ListUpcomingMeetingsResponse(meetings: try repository.upcomingMeetings(count: Int(count)))
+    return ListUpcomingMeetingsResponse(
+      meetings: meetings, nextPageToken: nextPageToken, resumeToken: present.text(for: caller))
   }
 
   public func updateMeeting(
@@ -99,18 +98,25 @@ extension MeetingsService {
     _ request: CreateCalendarFeedRequest, context: CallContext
   ) async throws -> CreateCalendarFeedResponse {
     let caller = try access.caller(context, .member)
-    try Violations.check { $0.text(request.name, "name", max: Self.feedNameMax) }
+    try request.checkConstraints()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: MeetingsServiceMethods.createCalendarFeed, user: caller.name)
     let (secret, hash) = try HashedSecret.random(Self.feedPrefix)
-    return CreateCalendarFeedResponse(
-      feed: try await repository.createFeed(name: request.name, secretHash: hash, by: caller), secret: secret,
-      path: "/attendance/v1/calendars/\(secret)")
+    let (feed, isNew) = try await repository.createFeed(
+      name: request.name, secretHash: hash, by: caller, idempotency: idempotency)
+    guard isNew else { return CreateCalendarFeedResponse(feed: feed) }
+    return CreateCalendarFeedResponse(feed: feed, secret: secret, path: "/attendance/v1/calendars/\(secret)")
   }
 
   public func listCalendarFeeds(
     _ request: ListCalendarFeedsRequest, context: CallContext
   ) async throws -> ListCalendarFeedsResponse {
     let caller = try access.caller(context, .member)
-    return ListCalendarFeedsResponse(feeds: try repository.feeds(of: caller.name))
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["feeds"], parts: 1,
+      limits: limits)
+    let (feeds, nextPageToken) = query.page(try repository.feeds(of: caller.name, query)) { [$0.id] }
+    return ListCalendarFeedsResponse(feeds: feeds, nextPageToken: nextPageToken)
   }
 
   public func deleteCalendarFeed(
@@ -132,14 +138,8 @@ extension MeetingsService {
   }
 }
 
-/// Validation of years in requests.
+/// Years in requests.
 enum Years {
   /// Returns the year, or nil for 0, which means all years.
-  static func check(_ year: Int32) throws(RPCError) -> Int64? {
-    if year == 0 { return nil }
-    guard (1_700...2_999).contains(year) else {
-      throw .invalidField("year", "must be 1700 to 2999, or 0 for all", .outOfRange)
-    }
-    return Int64(year)
-  }
+  static func year(_ year: Int32) -> Int64? { year == 0 ? nil : Int64(year) }
 }

@@ -14,8 +14,9 @@ public struct MembersService: MembersServiceProtocol {
   public func createMember(_ request: CreateMemberRequest, context: CallContext) async throws -> CreateMemberResponse {
     let caller = try access.caller(context, .admin)
     var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = violations.message(request.member, "member", MemberRules.check)
+    request.validate(into: &violations)
+    let draft = request.member ?? Member()
+    MemberRules.check(draft, "member", &violations)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MembersServiceMethods.createMember, user: caller.name)
@@ -32,11 +33,12 @@ public struct MembersService: MembersServiceProtocol {
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["members", request.includeInactive ? "all" : "active"], parts: 1, limits: limits)
+    let present = try repository.presentPosition(of: caller)
     let found = try repository.members(query, includesInactive: request.includeInactive)
     let (members, nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
-    var response = ListMembersResponse(members: members, nextPageToken: nextPageToken)
-    response.members = response.members.map { $0.seen(by: caller) }
-    return response
+    return ListMembersResponse(
+      members: members.map { $0.seen(by: caller) }, nextPageToken: nextPageToken,
+      resumeToken: present.text(for: caller))
   }
 
   public func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse {
@@ -71,20 +73,27 @@ public struct MembersService: MembersServiceProtocol {
 
   public func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse {
     let caller = try access.caller(context, .admin)
-    try Violations.check { MemberRules.checkPin(request.pin, "pin", mayBeEmpty: true, &$0) }
+    try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
     // Fail before the expensive key derivation if there is no such member.
     _ = try repository.member(number)
-    let hash = request.pin.isEmpty ? nil : try await hasher.hash(request.pin, by: caller)
-    try await repository.setPin(number, hash: hash, by: caller)
+    try await repository.setPin(number, hash: try await hasher.hash(request.pin, by: caller), by: caller)
     return SetMemberPinResponse()
+  }
+
+  public func removeMemberPin(
+    _ request: RemoveMemberPinRequest, context: CallContext
+  ) async throws -> RemoveMemberPinResponse {
+    let caller = try access.caller(context, .admin)
+    try await repository.setPin(FieldIDs.member(request.memberId), hash: nil, by: caller)
+    return RemoveMemberPinResponse()
   }
 
   public func eraseMember(_ request: EraseMemberRequest, context: CallContext) async throws -> EraseMemberResponse {
     let caller = try access.caller(context, .admin)
     let (member, redacted) = try await repository.eraseMember(
-      FieldIDs.member(request.memberId), confirmedName: request.confirmName, by: caller)
-    return EraseMemberResponse(member: member, redactedAuditEntries: Int32(clamping: redacted))
+      FieldIDs.member(request.memberId), confirmedName: request.confirmName, etag: request.etag, by: caller)
+    return EraseMemberResponse(member: member, redactedEntryCount: Int32(clamping: redacted))
   }
 
   public func exportMemberData(

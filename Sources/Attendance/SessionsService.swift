@@ -9,6 +9,7 @@ import Synchronization
 public struct SessionsService: SessionsServiceProtocol {
   let repository: any AttendanceRepository
   let access: AccessControl
+  let limits: AttendanceLimits
   let lifetime: SessionLifetime
   let gate: LoginGate
 
@@ -18,13 +19,7 @@ public struct SessionsService: SessionsServiceProtocol {
   }
 
   public func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse {
-    var violations = Violations()
-    violations.text(request.name, "name", min: 1, max: MemberRules.nameMax)
-    if request.pin.unicodeScalars.count > MemberRules.pinRange.upperBound {
-      violations.add("pin", "must have at most \(MemberRules.pinRange.upperBound) characters", .tooLong)
-    }
-    LoginDeviceToken.check(request.deviceToken, &violations)
-    try violations.check()
+    try request.checkConstraints()
     let key = MemberRules.key(of: request.name)
     let member = try repository.loginMember(nameKey: key)
     let attempt = try attempt(
@@ -69,25 +64,29 @@ public struct SessionsService: SessionsServiceProtocol {
 
   public func listSessions(_ request: ListSessionsRequest, context: CallContext) async throws -> ListSessionsResponse {
     let caller = try access.caller(context, .member)
-    return ListSessionsResponse(sessions: try repository.sessions(of: try member(request.memberId, for: caller)))
+    let number = try member(request.memberId, for: caller)
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["sessions", String(number)],
+      parts: 1, limits: limits)
+    let (sessions, nextPageToken) = query.page(try repository.sessions(of: number, query)) { [$0.id] }
+    return ListSessionsResponse(sessions: sessions, nextPageToken: nextPageToken)
   }
 
   public func revokeSessions(
     _ request: RevokeSessionsRequest, context: CallContext
   ) async throws -> RevokeSessionsResponse {
     let caller = try access.caller(context, .member)
-    return RevokeSessionsResponse(
-      revokedCount: Int32(
-        clamping: try await repository.revokeSessions(of: try member(request.memberId, for: caller), by: caller)))
+    try request.checkConstraints()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: SessionsServiceMethods.revokeSessions, user: caller.name)
+    return try await repository.revokeSessions(
+      of: try member(request.memberId, for: caller), by: caller, idempotency: idempotency)
   }
 
   public func changePin(_ request: ChangePinRequest, context: CallContext) async throws -> ChangePinResponse {
     let caller = try access.caller(context, .member)
     let number = try caller.requireMember()
-    var violations = Violations()
-    MemberRules.checkPin(request.newPin, "newPin", mayBeEmpty: false, &violations)
-    LoginDeviceToken.check(request.deviceToken, &violations)
-    try violations.check()
+    try request.checkConstraints()
     var attempt = try attempt(LoginSubject(member: number), deviceToken: request.deviceToken, context)
     attempt.hasSession = true
     // Derive the new hash first: if no slot is free for it, the old PIN must not count as a failed attempt.

@@ -14,27 +14,25 @@ public struct StatisticsService: StatisticsServiceProtocol {
     _ request: GetMemberStatisticsRequest, context: CallContext
   ) async throws -> GetMemberStatisticsResponse {
     let caller = try access.caller(context, .member)
+    try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
     try access.requireOpenStatistics(caller, of: number)
-    let year = try Years.check(request.year)
     let day = request.asOfDate.isEmpty ? nil : try Self.day(request.asOfDate, "asOfDate")
     return GetMemberStatisticsResponse(
-      statistics: try repository.tally(ofMember: number, year: year, asOfDay: day).statistics)
+      statistics: try repository.tally(ofMember: number, year: Years.year(request.year), asOfDay: day).statistics)
   }
 
   public func listMemberSummaries(
     _ request: ListMemberSummariesRequest, context: CallContext
   ) async throws -> ListMemberSummariesResponse {
     let caller = try access.caller(context, .member)
+    try request.checkConstraints()
     try access.requireOpenStatistics(caller, of: nil)
-    let year = try Years.check(request.year)
-    var pages = limits
-    pages.pageSizeMax = limits.summaryPageSizeMax
-    pages.pageSizeDefault = limits.summaryPageSizeMax
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
-      scope: ["summaries", String(request.year), request.includeInactive ? "all" : "active"], parts: 1, limits: pages)
-    let found = try repository.summaries(query, year: year, includesInactive: request.includeInactive)
+      scope: ["summaries", String(request.year), request.includeInactive ? "all" : "active"], parts: 1, limits: limits)
+    let found = try repository.summaries(
+      query, year: Years.year(request.year), includesInactive: request.includeInactive)
     let (summaries, nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
     return ListMemberSummariesResponse(summaries: summaries, nextPageToken: nextPageToken)
   }
@@ -43,6 +41,7 @@ public struct StatisticsService: StatisticsServiceProtocol {
     _ request: ListAbsenteesRequest, context: CallContext
   ) async throws -> ListAbsenteesResponse {
     let caller = try access.caller(context, .secretary)
+    try request.checkConstraints()
     let day = try Self.day(request.sinceDate, "sinceDate")
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
@@ -55,13 +54,10 @@ public struct StatisticsService: StatisticsServiceProtocol {
 
   public func getForecast(_ request: GetForecastRequest, context: CallContext) async throws -> GetForecastResponse {
     let caller = try access.caller(context, .member)
+    try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
     try access.requireOpenStatistics(caller, of: number)
-    let year = try Years.check(request.year)
-    guard (1...100).contains(request.targetPercentage) else {
-      throw RPCError.invalidField("targetPercentage", "must be 1 to 100", .outOfRange)
-    }
-    let (tally, upcoming) = try repository.forecast(ofMember: number, year: year)
+    let (tally, upcoming) = try repository.forecast(ofMember: number, year: Years.year(request.year))
     let forecast = Forecast(
       present: tally.present, counted: tally.counted, upcoming: upcoming, target: Int(request.targetPercentage))
     return GetForecastResponse(
@@ -69,6 +65,7 @@ public struct StatisticsService: StatisticsServiceProtocol {
       neededCount: Int32(clamping: forecast.needed), bestPercentage: Int32(clamping: forecast.bestPercentage))
   }
 
+  /// Returns the day in a text of the declared form, which may still name a day such as 2025-02-30.
   private static func day(_ text: String, _ field: String) throws(RPCError) -> Int64 {
     guard let day = Days.parse(text) else {
       throw .invalidField(field, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", .dateInvalid)

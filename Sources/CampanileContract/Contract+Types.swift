@@ -88,7 +88,8 @@ extension Contract {
         isRepeated = field.label == .repeated
       }
       let shape = FieldShape(
-        type: field.type, isRepeated: field.label == .repeated,
+        type: field.type, messageType: field.type == .message ? String(field.typeName.dropFirst()) : "",
+        isRepeated: field.label == .repeated,
         hasPresence: field.type == .message || field.hasOneofIndex, entry: types,
         options: [UInt8](field.options.unknownFields.data))
       rules = try scope.reading.read({ try FieldRules(shape) }, otherwise: .unreadable)

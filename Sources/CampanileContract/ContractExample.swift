@@ -64,6 +64,7 @@ extension Contract {
     case .int32, .uint32, .float, .double: .integer(Self.integer(rules))
     case .int64, .uint64: .string("\(Self.integer(rules))")
     case .enumeration(let type): .string(value(of: type, rules))
+    case .message("google.protobuf.Duration"): .string("\(Self.seconds(rules))s")
     case .message(let type): example(of: type, depth: depth + 1, &left)
     case .map: .object([:])
     }
@@ -93,7 +94,8 @@ extension Contract {
   }
 
   private static func placeholder(_ name: String) -> String {
-    name == "id" || name.hasSuffix("_id") ? name.uppercased() : name.replacing("_", with: " ")
+    if name.hasSuffix("_json") { return #"{"key":"value"}"# }
+    return name == "id" || name.hasSuffix("_id") ? name.uppercased() : name.replacing("_", with: " ")
   }
 
   private static func integer(_ rules: FieldRules?) -> Int64 {
@@ -102,6 +104,11 @@ extension Contract {
     let lowest = range.lowest.flatMap(Double.init).flatMap { Int64(exactly: $0.rounded(.up)) }
     let highest = range.highest.flatMap(Double.init).flatMap { Int64(exactly: $0.rounded(.down)) }
     return min(max(1, lowest ?? 1), highest ?? .max)
+  }
+
+  private static func seconds(_ rules: FieldRules?) -> Int64 {
+    guard case .duration(let range)? = rules?.kind else { return 90 }
+    return min(max(90, range.lowest ?? 90), range.highest ?? .max)
   }
 
   private static let wellKnownExamples: [String: JSONTree] = [

@@ -14,20 +14,22 @@ protocol AutomationRepository: Sendable {
   func templates(_ query: AutomationQuery) throws -> [Template]
   /// Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the current one.
   func updateTemplate(_ change: Template, fields: [TemplateField], user: String) async throws -> Template
-  func deleteTemplate(_ id: String, user: String) async throws
+  /// Throws ABORTED, reason `ETAG_MISMATCH`, if `etag` is not empty and is not the current one, like the other
+  /// deletions.
+  func deleteTemplate(_ id: String, etag: String, user: String) async throws
 
   /// Creates a heartbeat and starts waiting for its beats. Throws NOT_FOUND for the bucket, PERMISSION_DENIED, reason
   /// `ROLE_MISSING`, and the errors of `createTemplate`.
   func createHeartbeat(_ draft: Heartbeat, user: String, idempotency: IdempotentRequest?) async throws -> Heartbeat
   func heartbeats(_ query: AutomationQuery) throws -> [Heartbeat]
-  func beat(_ id: String, user: String) async throws -> Heartbeat
-  func deleteHeartbeat(_ id: String, user: String) async throws
+  func beat(_ id: String, user: String, idempotency: IdempotentRequest?) async throws -> Heartbeat
+  func deleteHeartbeat(_ id: String, etag: String, user: String) async throws
 
   /// Creates a webhook. The returned webhook has `***` in place of its header values.
   func createWebhook(_ draft: Webhook, user: String, idempotency: IdempotentRequest?) async throws -> Webhook
   func webhooks(_ query: AutomationQuery) throws -> [Webhook]
   /// Updates a webhook. A header with the value `***` retains its stored value; throws INVALID_ARGUMENT if there is
-  /// none.
+  /// none. Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the current one.
   func updateWebhook(_ change: Webhook, fields: [WebhookField], user: String) async throws -> Webhook
-  func deleteWebhook(_ id: String, user: String) async throws
+  func deleteWebhook(_ id: String, etag: String, user: String) async throws
 }

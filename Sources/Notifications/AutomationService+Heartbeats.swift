@@ -31,13 +31,17 @@ extension AutomationService {
 
   public func beat(_ request: BeatRequest, context: CallContext) async throws -> BeatResponse {
     let user = try context.requireUser()
-    return BeatResponse(heartbeat: try await repository.beat(request.heartbeatId, user: user))
+    try request.checkConstraints()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: AutomationServiceMethods.beat, user: user)
+    return BeatResponse(
+      heartbeat: try await repository.beat(request.heartbeatId, user: user, idempotency: idempotency))
   }
 
   public func deleteHeartbeat(
     _ request: DeleteHeartbeatRequest, context: CallContext
   ) async throws -> DeleteHeartbeatResponse {
-    try await repository.deleteHeartbeat(request.heartbeatId, user: try context.requireUser())
+    try await repository.deleteHeartbeat(request.heartbeatId, etag: request.etag, user: try context.requireUser())
     return DeleteHeartbeatResponse()
   }
 }

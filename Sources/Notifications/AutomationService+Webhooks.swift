@@ -43,7 +43,7 @@ extension AutomationService {
   public func deleteWebhook(
     _ request: DeleteWebhookRequest, context: CallContext
   ) async throws -> DeleteWebhookResponse {
-    try await repository.deleteWebhook(request.webhookId, user: try context.requireUser())
+    try await repository.deleteWebhook(request.webhookId, etag: request.etag, user: try context.requireUser())
     return DeleteWebhookResponse()
   }
 }

@@ -68,7 +68,7 @@ extension AutomationService {
   public func deleteTemplate(
     _ request: DeleteTemplateRequest, context: CallContext
   ) async throws -> DeleteTemplateResponse {
-    try await repository.deleteTemplate(request.templateId, user: try context.requireUser())
+    try await repository.deleteTemplate(request.templateId, etag: request.etag, user: try context.requireUser())
     return DeleteTemplateResponse()
   }
 }

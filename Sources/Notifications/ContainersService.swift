@@ -9,10 +9,30 @@ import CampanileStore
 public struct ContainersService: ContainersServiceProtocol {
   private static let pieceRecords = 100
 
+  static let usersSQL = "SELECT user_id FROM users WHERE user_id > $1 ORDER BY user_id LIMIT $2"
+
   let store: Store
+  let limits: NotificationsLimits
   let epoch: UInt64
   /// Signalled after every commit.
   let hub: WatchHub
+
+  public func listUsers(_ request: ListUsersRequest, context: CallContext) async throws -> ListUsersResponse {
+    try context.requireOperator()
+    let query = try PositionQuery(
+      user: ChangedUsersWatch.scope, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["users"],
+      parts: 1, limits: limits)
+    let (found, last) = try store.read { transaction in
+      let last = try transaction.lastChange()
+      let users = try transaction.query(
+        Self.usersSQL, [.text(query.position.first ?? ""), .int(query.pageSize + 1)]
+      ) { try $0.text(0) }
+      return (users, last)
+    }
+    let (users, nextPageToken) = query.page(found) { [$0] }
+    let token = ResumeToken(epoch: epoch, sequence: last).text(user: ChangedUsersWatch.scope)
+    return ListUsersResponse(userIds: users, nextPageToken: nextPageToken, resumeToken: token)
+  }
 
   public func watchChangedUsers(
     _ request: WatchChangedUsersRequest, context: CallContext, responses: ResponseSink<WatchChangedUsersResponse>

@@ -80,7 +80,7 @@ public final class NotificationsComponent: Sendable {
       sharing = SharingService(repository: repository, notifications: service)
       delivery = DeliveryService(repository: repository, limits: limits)
       transfer = TransferService(store: store, limits: limits, notifier: notifier, clockMs: nowMs)
-      containers = ContainersService(store: store, epoch: repository.epoch, hub: followers)
+      containers = ContainersService(store: store, limits: limits, epoch: repository.epoch, hub: followers)
       timers = NotificationTimerLoop(repository: repository, hub: hub, actions: runner)
       if let pusher {
         alerts = try await AlertFeed(repository, pusher, signal: alertSignal, tracer: tracer)

@@ -11,11 +11,15 @@ import CampanileService
 ///
 /// A change, its counts, timers, delivery log and change log entry are written in one transaction, which is durable
 /// when the function returns. All errors are `RPCError`s. Lists return at most one object more than the page size, so
-/// that the caller knows whether there is another page.
+/// that the caller knows whether there is another page. Lists of watched objects also return the token of the present,
+/// taken in the same snapshot.
 protocol NotificationsRepository: BucketsRepository, SharesRepository, InvitationsRepository, Sendable {
   /// The wall clock in milliseconds since 1970.
   var clockMs: @Sendable () -> Int64 { get }
 
+  /// Returns the stored reply of a request that is not valid, or nil if there is none. A request becomes invalid when
+  /// one of its times passes; its repetition still returns the first response.
+  func reply<M: ProtoMessage>(_ type: M.Type, to request: IdempotentRequest?) async throws -> M?
   /// Publishes the notification now, or stores it until its `deliver_time`. Throws NOT_FOUND for the bucket,
   /// PERMISSION_DENIED for a reader of it, RESOURCE_EXHAUSTED, and the errors of `createBucket`.
   func createNotification(
@@ -25,31 +29,37 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   /// nothing was stored.
   func createNotifications(_ entries: [NewNotification], user: String) async throws -> [Result<Notification, RPCError>]
   func notification(_ id: String, user: String) throws -> Notification
-  func notifications(_ query: NotificationQuery) throws -> [Notification]
+  func notifications(
+    _ query: NotificationQuery
+  ) throws -> (notifications: PageRows<Notification>, token: ResumeToken)
   /// Throws ABORTED, reason `ETAG_MISMATCH`; PERMISSION_DENIED below publisher; and FAILED_PRECONDITION, reason
   /// `BUCKET_SHARED`, for a move from or to a shared bucket.
   func updateNotification(
     _ change: Notification, contents: [InlineContent], fields: [NotificationField], user: String
   ) async throws -> Notification
-  /// Marks all notifications, or none if one of them does not exist.
-  func mark(_ ids: [String], isRead: Bool, user: String) async throws -> (changed: Int, counts: UnreadCounts)
+  func mark(_ ids: [String], isRead: Bool, user: String) async throws -> BulkChange
   /// Marks the notifications whose ids are not after `last`, in several commits.
   func markAllRead(bucketID: String?, through last: String, user: String) async throws -> (
     changed: Int, counts: UnreadCounts
   )
-  func deleteNotifications(_ ids: [String], user: String) async throws -> (deleted: Int, counts: UnreadCounts)
-  func undeleteNotifications(_ ids: [String], user: String) async throws -> (restored: Int, counts: UnreadCounts)
-  func deletedNotifications(_ query: PositionQuery) throws -> [Notification]
+  /// Throws ABORTED, reason `ETAG_MISMATCH`.
+  func deleteNotification(_ id: String, etag: String, user: String) async throws -> UnreadCounts
+  func deleteNotifications(_ ids: [String], user: String) async throws -> BulkChange
+  /// Restores deleted notifications. Ids that exist are not missing.
+  func undeleteNotifications(_ ids: [String], user: String) async throws -> BulkChange
+  func deletedNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
   /// Snoozes or postpones a notification. A snooze until nil or a past time ends; postponing until then does nothing.
   func setAside(
     _ id: String, until release: ProtoTimestamp?, state: DeliveryState, user: String
   ) async throws -> Notification
-  func scheduledNotifications(_ query: PositionQuery) throws -> [Notification]
-  func cancelScheduled(_ id: String, user: String) async throws
+  func scheduledNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
+  /// Throws ABORTED, reason `ETAG_MISMATCH`.
+  func cancelScheduled(_ id: String, etag: String, user: String) async throws
   func unreadCounts(user: String) throws -> UnreadCounts
   func unreadSummary(user: String) throws -> UnreadSummary
   func content(_ contentID: String, of notificationID: String, user: String) throws -> [UInt8]
-  func deliveries(of id: String, user: String) throws -> [DeliveryRecord]
+  /// Returns the delivery log of a notification, oldest first. The position of `query` is that of `DeliveryKey`.
+  func deliveries(of id: String, _ query: PositionQuery) throws -> [DeliveryRecord]
   /// Appends to the delivery log and returns the number of new records.
   func record(_ deliveries: [NotificationDelivery]) async throws -> Int
   func runs(_ query: PositionQuery, of notificationID: String?) throws -> [ActionRun]
@@ -66,7 +76,9 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   /// user, OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, and NOT_FOUND for the bucket.
   func watchStart(resumeToken: String, bucketID: String?, user: String) throws -> ResumeToken
   /// Returns the user's changes after a token, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [NotificationChange]
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedChange]
+  /// Returns one page of changes. Throws the errors of `watchStart`.
+  func changes(_ query: ChangesQuery) throws -> ChangesPage
 }
 
 /// Stores buckets, under the rules of `NotificationsRepository`.
@@ -74,12 +86,14 @@ protocol BucketsRepository {
   /// Throws RESOURCE_EXHAUSTED, reason `BUCKETS_EXHAUSTED`, and FAILED_PRECONDITION, reason `REQUEST_ID_REUSED`.
   func createBucket(_ draft: Bucket, user: String, idempotency: IdempotentRequest?) async throws -> Bucket
   func bucket(_ id: String, user: String) throws -> Bucket
-  func buckets(_ query: BucketQuery) throws -> [Bucket]
-  /// Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the current one. Throws
-  /// PERMISSION_DENIED for fields that require the role admin.
+  func buckets(_ query: BucketQuery) throws -> (buckets: [Bucket], token: ResumeToken)
+  /// Changes the bucket of all members. Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the
+  /// current one, and PERMISSION_DENIED below admin.
   func updateBucket(_ change: Bucket, fields: [BucketField], user: String) async throws -> Bucket
-  /// Holds new publications of the bucket until a time; nil or a past time ends the snooze.
-  func snoozeBucket(_ id: String, until end: ProtoTimestamp?, field: String, user: String) async throws -> Bucket
+  /// Changes the user's own settings. Throws ABORTED, reason `ETAG_MISMATCH`.
+  func updateBucketSettings(
+    _ change: BucketSettings, fields: [BucketSettingsField], user: String
+  ) async throws -> BucketSettings
   /// Returns the number of the user's notifications deleted with the bucket. Throws the errors of `updateBucket`.
   func deleteBucket(_ id: String, etag: String, user: String) async throws -> Int
   /// Throws ABORTED, reason `BUCKET_BUSY`, while the bucket is still being deleted.
@@ -92,11 +106,14 @@ protocol SharesRepository {
   /// Changes a member's share. Invites any other user, with the errors of `invite`.
   func share(_ id: String, _ share: BucketShare, by user: String) async throws -> ShareOutcome
   func unshare(_ id: String, from member: String, by user: String) async throws
-  func shares(of id: String, by user: String) throws -> [BucketShare]
+  /// Returns the shares of a bucket. The position of `query` is the id of a user.
+  func shares(of id: String, _ query: PositionQuery) throws -> [BucketShare]
+  /// Stores a key. A repeated request returns the first key, and `isRepeated`.
   func createPublishKey(
-    _ key: PublishKey, secretHash: [UInt8], bucketID: String, by user: String
-  ) async throws -> PublishKey
-  func publishKeys(of bucketID: String, by user: String) throws -> [PublishKey]
+    _ key: PublishKey, secretHash: [UInt8], bucketID: String, by user: String, idempotency: IdempotentRequest?
+  ) async throws -> (key: PublishKey, isRepeated: Bool)
+  /// Returns the keys of a bucket. The position of `query` is the id of a key.
+  func publishKeys(of bucketID: String, _ query: PositionQuery) throws -> [PublishKey]
   func revokePublishKey(_ id: String, of bucketID: String, by user: String) async throws
   /// Throws UNAUTHENTICATED if no valid key has this secret.
   func publishTarget(secretHash: [UInt8]) throws -> (owner: String, bucketID: String)

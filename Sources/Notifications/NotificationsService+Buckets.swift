@@ -22,9 +22,20 @@ extension NotificationsService {
   }
 
   public func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse {
+    let user = try context.requireUser()
+    let query = try BucketQuery(request, user: user, limits: limits)
+    let (found, token) = try repository.buckets(query)
+    let (buckets, nextPageToken) = query.page.page(found) { [$0.name, $0.id] }
+    return ListBucketsResponse(
+      buckets: buckets, nextPageToken: nextPageToken, resumeToken: token.text(user: user))
+  }
+
+  public func listDeletedBuckets(
+    _ request: ListDeletedBucketsRequest, context: CallContext
+  ) async throws -> ListDeletedBucketsResponse {
     let query = try BucketQuery(request, user: try context.requireUser(), limits: limits)
-    let (buckets, nextPageToken) = query.page.page(try repository.buckets(query)) { [$0.name, $0.id] }
-    return ListBucketsResponse(buckets: buckets, nextPageToken: nextPageToken)
+    let (buckets, nextPageToken) = query.page.page(try repository.buckets(query).buckets) { [$0.name, $0.id] }
+    return ListDeletedBucketsResponse(buckets: buckets, nextPageToken: nextPageToken)
   }
 
   public func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse {
@@ -47,13 +58,23 @@ extension NotificationsService {
       bucket: try await repository.undeleteBucket(request.bucketId, user: try context.requireUser()))
   }
 
-  public func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse {
+  public func getBucketSettings(
+    _ request: GetBucketSettingsRequest, context: CallContext
+  ) async throws -> GetBucketSettingsResponse {
     let user = try context.requireUser()
-    try Violations.check {
-      NotificationRules.atMostAYearAhead(request.snoozeEndTime, "snoozeEndTime", nowMs: repository.clockMs(), &$0)
+    return GetBucketSettingsResponse(settings: try repository.bucket(request.bucketId, user: user).settings)
+  }
+
+  public func updateBucketSettings(
+    _ request: UpdateBucketSettingsRequest, context: CallContext
+  ) async throws -> UpdateBucketSettingsResponse {
+    let user = try context.requireUser()
+    let nowMs = repository.clockMs()
+    let (change, fields) = try UpdateMask.change(request.settings, "settings", request.updateMask) {
+      (field: BucketSettingsField, settings: BucketSettings, path: String, violations: inout Violations) in
+      BucketRules.check(field, of: settings, path, nowMs: nowMs, &violations)
     }
-    return SnoozeBucketResponse(
-      bucket: try await repository.snoozeBucket(
-        request.bucketId, until: request.snoozeEndTime, field: "bucketId", user: user))
+    return UpdateBucketSettingsResponse(
+      settings: try await repository.updateBucketSettings(change, fields: fields, user: user))
   }
 }

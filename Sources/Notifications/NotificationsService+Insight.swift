@@ -29,8 +29,13 @@ extension NotificationsService {
   public func explainDelivery(
     _ request: ExplainDeliveryRequest, context: CallContext
   ) async throws -> ExplainDeliveryResponse {
-    ExplainDeliveryResponse(
-      records: try repository.deliveries(of: request.notificationId, user: try context.requireUser()))
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["delivery", request.notificationId], parts: 4, limits: limits)
+    let (records, nextPageToken) = query.page(try repository.deliveries(of: request.notificationId, query)) {
+      DeliveryKey($0).parts
+    }
+    return ExplainDeliveryResponse(records: records, nextPageToken: nextPageToken)
   }
 
   public func getUnreadSummary(

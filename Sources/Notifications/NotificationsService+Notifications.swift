@@ -9,10 +9,23 @@ extension NotificationsService {
     _ request: CreateNotificationRequest, context: CallContext
   ) async throws -> CreateNotificationResponse {
     let user = try context.requireUser()
-    let draft = try self.draft(request, "", user: user)
     let idempotency = try Self.idempotency(request, user: user)
     return CreateNotificationResponse(
-      notification: try await repository.createNotification(draft, user: user, idempotency: idempotency))
+      notification: try await create(request, user: user, idempotency: idempotency))
+  }
+
+  /// Creates the notification of a request, or returns that of the request's first attempt.
+  func create(
+    _ request: CreateNotificationRequest, user: String, idempotency: IdempotentRequest?
+  ) async throws -> Notification {
+    let draft: NotificationDraft
+    do throws(RPCError) {
+      draft = try self.draft(request, "", user: user)
+    } catch {
+      if let reply = try await repository.reply(Notification.self, to: idempotency) { return reply }
+      throw error
+    }
+    return try await repository.createNotification(draft, user: user, idempotency: idempotency)
   }
 
   public func batchCreateNotifications(
@@ -37,12 +50,11 @@ extension NotificationsService {
   public func listNotifications(
     _ request: ListNotificationsRequest, context: CallContext
   ) async throws -> ListNotificationsResponse {
-    let query = try NotificationQuery(request, user: try context.requireUser(), limits: limits)
-    var response = ListNotificationsResponse(notifications: try repository.notifications(query))
-    if response.notifications.count > query.pageSize {
-      response.notifications.removeLast(response.notifications.count - query.pageSize)
-      if let last = response.notifications.last { response.nextPageToken = query.nextPageToken(after: last) }
-    }
+    let user = try context.requireUser()
+    let query = try NotificationQuery(request, user: user, limits: limits)
+    let (rows, token) = try repository.notifications(query)
+    var response = ListNotificationsResponse(notifications: rows.items, resumeToken: token.text(user: user))
+    if rows.hasMore, let last = rows.items.last { response.nextPageToken = query.nextPageToken(after: last) }
     return response
   }
 
@@ -72,14 +84,13 @@ extension NotificationsService {
   private func entry(
     _ request: CreateNotificationRequest, path: String, user: String
   ) throws(RPCError) -> NewNotification {
-    let draft: NotificationDraft
+    let idempotency = try Self.idempotency(request, user: user)
     do throws(RPCError) {
-      draft = try self.draft(request, path, user: user)
+      let draft = try self.draft(request, path, user: user)
+      return NewNotification(path: path, draft: .success(draft), idempotency: idempotency)
     } catch {
-      return NewNotification(path: path, draft: .failure(error))
+      return NewNotification(path: path, draft: .failure(error), idempotency: idempotency)
     }
-    return NewNotification(
-      path: path, draft: .success(draft), idempotency: try Self.idempotency(request, user: user))
   }
 
   /// Returns the checked draft of a request, rendered from its template if it names one.
@@ -119,8 +130,7 @@ extension NotificationsService {
   private static func result(_ result: Result<Notification, RPCError>) -> BatchCreateResult {
     switch result {
     case .success(let notification): BatchCreateResult(outcome: .notification(notification))
-    case .failure(let failure):
-      BatchCreateResult(outcome: .error(failure.batchEntry(BatchError.init(code:message:reason:field:))))
+    case .failure(let failure): BatchCreateResult(outcome: .error(failure.batchError))
     }
   }
 }

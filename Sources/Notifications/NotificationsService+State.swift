@@ -9,8 +9,9 @@ extension NotificationsService {
   ) async throws -> MarkNotificationsReadResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    let (changed, counts) = try await repository.mark(request.notificationIds, isRead: true, user: user)
-    return MarkNotificationsReadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
+    let change = try await repository.mark(request.notificationIds, isRead: true, user: user)
+    return MarkNotificationsReadResponse(
+      changedCount: Int32(clamping: change.count), unreadCounts: change.counts, missingIds: change.missingIDs)
   }
 
   public func markNotificationsUnread(
@@ -18,8 +19,9 @@ extension NotificationsService {
   ) async throws -> MarkNotificationsUnreadResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    let (changed, counts) = try await repository.mark(request.notificationIds, isRead: false, user: user)
-    return MarkNotificationsUnreadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
+    let change = try await repository.mark(request.notificationIds, isRead: false, user: user)
+    return MarkNotificationsUnreadResponse(
+      changedCount: Int32(clamping: change.count), unreadCounts: change.counts, missingIds: change.missingIDs)
   }
 
   public func markAllNotificationsRead(
@@ -32,13 +34,22 @@ extension NotificationsService {
     return MarkAllNotificationsReadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
 
-  public func deleteNotifications(
-    _ request: DeleteNotificationsRequest, context: CallContext
-  ) async throws -> DeleteNotificationsResponse {
+  public func deleteNotification(
+    _ request: DeleteNotificationRequest, context: CallContext
+  ) async throws -> DeleteNotificationResponse {
+    DeleteNotificationResponse(
+      unreadCounts: try await repository.deleteNotification(
+        request.notificationId, etag: request.etag, user: try context.requireUser()))
+  }
+
+  public func batchDeleteNotifications(
+    _ request: BatchDeleteNotificationsRequest, context: CallContext
+  ) async throws -> BatchDeleteNotificationsResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    let (deleted, counts) = try await repository.deleteNotifications(request.notificationIds, user: user)
-    return DeleteNotificationsResponse(deletedCount: Int32(clamping: deleted), unreadCounts: counts)
+    let change = try await repository.deleteNotifications(request.notificationIds, user: user)
+    return BatchDeleteNotificationsResponse(
+      deletedCount: Int32(clamping: change.count), unreadCounts: change.counts, missingIds: change.missingIDs)
   }
 
   public func undeleteNotifications(
@@ -46,8 +57,9 @@ extension NotificationsService {
   ) async throws -> UndeleteNotificationsResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    let (restored, counts) = try await repository.undeleteNotifications(request.notificationIds, user: user)
-    return UndeleteNotificationsResponse(restoredCount: Int32(clamping: restored), unreadCounts: counts)
+    let change = try await repository.undeleteNotifications(request.notificationIds, user: user)
+    return UndeleteNotificationsResponse(
+      restoredCount: Int32(clamping: change.count), unreadCounts: change.counts, missingIds: change.missingIDs)
   }
 
   public func listDeletedNotifications(
@@ -102,7 +114,8 @@ extension NotificationsService {
   public func cancelScheduledNotification(
     _ request: CancelScheduledNotificationRequest, context: CallContext
   ) async throws -> CancelScheduledNotificationResponse {
-    try await repository.cancelScheduled(request.notificationId, user: try context.requireUser())
+    try await repository.cancelScheduled(
+      request.notificationId, etag: request.etag, user: try context.requireUser())
     return CancelScheduledNotificationResponse()
   }
 
@@ -110,6 +123,13 @@ extension NotificationsService {
     _ request: GetUnreadCountsRequest, context: CallContext
   ) async throws -> GetUnreadCountsResponse {
     GetUnreadCountsResponse(unreadCounts: try repository.unreadCounts(user: try context.requireUser()))
+  }
+
+  public func listNotificationChanges(
+    _ request: ListNotificationChangesRequest, context: CallContext
+  ) async throws -> ListNotificationChangesResponse {
+    let query = try ChangesQuery(request, user: try context.requireUser(), limits: limits)
+    return try repository.changes(query).response
   }
 
   public func watchNotifications(

@@ -11,13 +11,14 @@ extension SharingService {
     let nowMs = repository.clockMs()
     var violations = Violations()
     request.validate(into: &violations)
-    InvitationRules.userID(request.userId, &violations)
     InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.shareExpireTime, "shareExpireTime", nowMs: nowMs, &violations)
     InvitationRules.expireTime(request.expireTime, nowMs: nowMs, &violations)
-    try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: SharingServiceMethods.inviteToBucket, user: user)
+    if let invitation = try await repeated(Invitation.self, idempotency, violations) {
+      return .init(invitation: invitation)
+    }
     let terms = InvitationTerms(
       bucketID: request.bucketId, userID: request.userId, role: request.role,
       shareExpireTime: request.shareExpireTime, expireTime: request.expireTime)
@@ -71,7 +72,7 @@ extension SharingService {
   public func blockUser(_ request: BlockUserRequest, context: CallContext) async throws -> BlockUserResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    InvitationRules.userID(request.userId, &violations)
+    request.validate(into: &violations)
     if request.userId == user { violations.add("userId", "must be another user", .outOfRange) }
     try violations.check()
     try await repository.block(request.userId, by: user)
@@ -80,7 +81,7 @@ extension SharingService {
 
   public func unblockUser(_ request: UnblockUserRequest, context: CallContext) async throws -> UnblockUserResponse {
     let user = try context.requireUser()
-    try Violations.check { InvitationRules.userID(request.userId, &$0) }
+    try request.checkConstraints()
     try await repository.unblock(request.userId, by: user)
     return UnblockUserResponse()
   }

@@ -18,19 +18,26 @@ extension SharingService {
       violations.add("maxUses", "must be 0 to \(usesMax)", .outOfRange)
     }
     InvitationRules.expireTime(request.expireTime, nowMs: repository.clockMs(), &violations)
-    try violations.check()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: SharingServiceMethods.createInviteCode, user: user)
+    if let code = try await repeated(InviteCode.self, idempotency, violations) { return .init(code: code) }
     let (secret, hash) = try Self.makeSecret(Self.inviteCodePrefix)
-    let code = InviteCode(
+    let draft = InviteCode(
       bucketId: request.bucketId, role: request.role, maxUses: request.maxUses, expireTime: request.expireTime,
       hint: String(secret.prefix(8)))
-    return CreateInviteCodeResponse(
-      code: try await repository.createInviteCode(code, secretHash: hash, by: user), secret: secret)
+    let (code, isRepeated) = try await repository.createInviteCode(
+      draft, secretHash: hash, by: user, idempotency: idempotency)
+    return CreateInviteCodeResponse(code: code, secret: isRepeated ? "" : secret)
   }
 
   public func listInviteCodes(
     _ request: ListInviteCodesRequest, context: CallContext
   ) async throws -> ListInviteCodesResponse {
-    ListInviteCodesResponse(codes: try repository.inviteCodes(of: request.bucketId, by: try context.requireUser()))
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["invite-codes", request.bucketId], parts: 1, limits: notifications.limits)
+    let (codes, nextPageToken) = query.page(try repository.inviteCodes(of: request.bucketId, query)) { [$0.id] }
+    return ListInviteCodesResponse(codes: codes, nextPageToken: nextPageToken)
   }
 
   public func revokeInviteCode(

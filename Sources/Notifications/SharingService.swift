@@ -17,7 +17,6 @@ public struct SharingService: SharingServiceProtocol {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
-    InvitationRules.userID(request.userId, &violations)
     InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
     try violations.check()
@@ -40,7 +39,11 @@ public struct SharingService: SharingServiceProtocol {
   public func listBucketShares(
     _ request: ListBucketSharesRequest, context: CallContext
   ) async throws -> ListBucketSharesResponse {
-    ListBucketSharesResponse(shares: try repository.shares(of: request.bucketId, by: try context.requireUser()))
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["shares", request.bucketId], parts: 1, limits: notifications.limits)
+    let (shares, nextPageToken) = query.page(try repository.shares(of: request.bucketId, query)) { [$0.userId] }
+    return ListBucketSharesResponse(shares: shares, nextPageToken: nextPageToken)
   }
 
   public func createPublishKey(
@@ -50,18 +53,24 @@ public struct SharingService: SharingServiceProtocol {
     var violations = Violations()
     request.validate(into: &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
-    try violations.check()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: SharingServiceMethods.createPublishKey, user: user)
+    if let key = try await repeated(PublishKey.self, idempotency, violations) { return .init(key: key) }
     let (secret, hash) = try Self.makeSecret()
-    let key = PublishKey(name: request.name, expireTime: request.expireTime, hint: String(secret.prefix(8)))
-    return CreatePublishKeyResponse(
-      key: try await repository.createPublishKey(
-        key, secretHash: hash, bucketID: request.bucketId, by: user), secret: secret)
+    let draft = PublishKey(name: request.name, expireTime: request.expireTime, hint: String(secret.prefix(8)))
+    let (key, isRepeated) = try await repository.createPublishKey(
+      draft, secretHash: hash, bucketID: request.bucketId, by: user, idempotency: idempotency)
+    return CreatePublishKeyResponse(key: key, secret: isRepeated ? "" : secret)
   }
 
   public func listPublishKeys(
     _ request: ListPublishKeysRequest, context: CallContext
   ) async throws -> ListPublishKeysResponse {
-    ListPublishKeysResponse(keys: try repository.publishKeys(of: request.bucketId, by: try context.requireUser()))
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["publish-keys", request.bucketId], parts: 1, limits: notifications.limits)
+    let (keys, nextPageToken) = query.page(try repository.publishKeys(of: request.bucketId, query)) { [$0.id] }
+    return ListPublishKeysResponse(keys: keys, nextPageToken: nextPageToken)
   }
 
   public func revokePublishKey(
@@ -80,11 +89,21 @@ public struct SharingService: SharingServiceProtocol {
       throw RPCError.invalidField("notification.bucketId", "must be empty: the key determines the bucket", .outOfRange)
     }
     inner.notification?.bucketId = bucketID
-    let draft = try notifications.draft(inner, "", user: owner)
     let idempotency = try IdempotentRequest(
       request.requestId, inner, method: SharingServiceMethods.publishWithKey, user: owner)
     return PublishWithKeyResponse(
-      notificationId: try await repository.createNotification(draft, user: owner, idempotency: idempotency).id)
+      notificationId: try await notifications.create(inner, user: owner, idempotency: idempotency).id)
+  }
+
+  /// Returns the stored reply of a repeated request that is no longer valid, because one of its times has passed.
+  /// Throws the violations if there is none. Returns nil for a valid request.
+  func repeated<M: ProtoMessage>(
+    _ type: M.Type, _ idempotency: IdempotentRequest?, _ violations: Violations
+  ) async throws -> M? {
+    if violations.isEmpty { return nil }
+    if let reply = try await repository.reply(type, to: idempotency) { return reply }
+    try violations.check()
+    return nil
   }
 
   static func makeSecret(_ prefix: String = secretPrefix) throws(RPCError) -> (secret: String, hash: [UInt8]) {

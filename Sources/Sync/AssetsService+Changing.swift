@@ -10,7 +10,7 @@ extension AssetsService {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
-    let zone = NameRules.zone(request.zone, &violations)
+    let zone = NameRules.zone(request.zoneId, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
     let changes = request.put.map { [ChangeRules.change($0, "put.", limits, &violations)] } ?? []
     try violations.check()
@@ -18,10 +18,10 @@ extension AssetsService {
       zone: zone, device: request.deviceId, changes, user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.putAsset, user: user))
-    var response = reply.results.first ?? PutAssetResponse()
-    response.storage = reply.storage
-    response.userStorage = reply.userStorage
-    return response
+    guard let result = reply.results.first else { throw RPCError(.internalError, "the commit has no result") }
+    return PutAssetResponse(
+      asset: result.asset, conflict: result.conflict, merged: result.merged, duplicateNames: result.duplicateNames,
+      storage: reply.storage, userStorage: reply.userStorage)
   }
 
   public func commitAssets(
@@ -30,7 +30,7 @@ extension AssetsService {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
-    let zone = NameRules.zone(request.zone, &violations)
+    let zone = NameRules.zone(request.zoneId, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
     let changes = ChangeRules.changes(request.changes, limits, &violations)
     try violations.check()
@@ -42,11 +42,11 @@ extension AssetsService {
 
   public func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, device: request.deviceId, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, device: request.deviceId, &$0) }
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
-        changes: [ChangeDraft(name: request.name, ifMatch: request.ifMatch, path: "")]),
+        changes: [ChangeDraft(name: request.name, etag: request.etag, path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.deleteAsset, user: user))
@@ -57,21 +57,25 @@ extension AssetsService {
     _ request: RestoreAssetVersionRequest, context: CallContext
   ) async throws -> RestoreAssetVersionResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, device: request.deviceId, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, device: request.deviceId, &$0) }
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: AssetsServiceMethods.restoreAssetVersion, user: user)
+    // The old version may have been deleted since the first response.
+    if let reply = try await repository.storedCommit(idempotency) {
+      return RestoreAssetVersionResponse(asset: reply.results.first?.asset)
+    }
     let old = try repository.version(request.version, of: request.name, zone: zone, user: user)
     let digest = try Self.digest(of: old)
     var put = PutDraft(
-      recordType: old.recordType, syncTimestampMs: old.syncTimestampMs,
+      recordType: old.recordType, syncTimeMs: old.syncTimeMs,
       recordCount: ContentCheck.isContainer(old.recordType) ? 0 : old.recordCount, content: .known(digest))
     // A client that restores an old version has seen the version that it replaces.
     put.followsCurrent = true
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
-        changes: [ChangeDraft(name: request.name, ifMatch: request.ifMatch, put: put, path: "")]),
-      user: user,
-      idempotency: try IdempotentRequest(
-        request, id: \.requestId, method: AssetsServiceMethods.restoreAssetVersion, user: user))
+        changes: [ChangeDraft(name: request.name, etag: request.etag, put: put, path: "")]),
+      user: user, idempotency: idempotency)
     return RestoreAssetVersionResponse(asset: reply.results.first?.asset)
   }
 
@@ -80,6 +84,12 @@ extension AssetsService {
     zone: String, device: String, _ changes: [ChangeDraft], user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse {
     try repository.requireWriter(device, user: user)
+    // These changes read an upload or a version before the commit, which the first commit may have consumed.
+    if changes.contains(where: { $0.put?.readsStored == true }),
+      let reply = try await repository.storedCommit(idempotency)
+    {
+      return reply
+    }
     var draft = CommitDraft(zone: zone, device: device, changes: changes)
     if changes.contains(where: { $0.put?.isMerge == true }) {
       return try await mergeAndCommit(draft, user: user, idempotency: idempotency)
@@ -173,5 +183,13 @@ extension AssetsService {
     try? await contents.run {
       for digest in digests { contents.remove(digest, ownPins: 1) { try repository.hasContent(digest) } }
     }
+  }
+}
+
+extension AssetChangeResult {
+  /// The new version; nil if the change is a deletion.
+  var asset: Asset? {
+    guard case .asset(let asset) = outcome else { return nil }
+    return asset
   }
 }

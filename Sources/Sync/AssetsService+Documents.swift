@@ -9,9 +9,8 @@ extension AssetsService {
   public func patchAsset(_ request: PatchAssetRequest, context: CallContext) async throws -> PatchAssetResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    let zone = Self.zone(request, request.zone, request.name, device: request.deviceId, &violations)
-    if request.patch == nil { violations.add("jsonPatch", "jsonPatch or mergePatch must be given", .required) }
-    let time = TimeRules.milliseconds(request.syncTimestamp, "syncTimestamp", &violations)
+    let zone = Self.zone(request, request.zoneId, request.name, device: request.deviceId, &violations)
+    let time = TimeRules.milliseconds(request.syncTime, "syncTime", &violations)
     try violations.check()
     try repository.requireWriter(request.deviceId, user: user)
     let idempotency = try IdempotentRequest(
@@ -19,8 +18,8 @@ extension AssetsService {
     // The condition no longer holds after the first response, so look for it before checking the condition.
     if let reply = try await repository.storedCommit(idempotency) { return Self.patched(reply) }
     let current = try repository.version(0, of: request.name, zone: zone, user: user)
-    guard request.ifMatch == current.etag, let patch = request.patch else {
-      throw RPCError.etagMismatch(field: "ifMatch", current: current.etag)
+    guard request.etag == current.etag, let patch = request.patch else {
+      throw RPCError.etagMismatch(field: "etag", current: current.etag)
     }
     try requireDocument(current, "name")
     let document = try DocumentSource(current)
@@ -29,12 +28,12 @@ extension AssetsService {
       try Documents.apply(patch, to: try document.load(contents), sizeMax: sizeMax)
     }
     var put = PutDraft(
-      recordType: current.recordType, syncTimestampMs: time,
+      recordType: current.recordType, syncTimeMs: time,
       recordCount: summary.recordCount == nil ? current.recordCount : 0, content: .stored(summary))
     put.followsCurrent = true
     var draft = CommitDraft(
       zone: zone, device: request.deviceId,
-      changes: [ChangeDraft(name: request.name, ifMatch: request.ifMatch, put: put, path: "")])
+      changes: [ChangeDraft(name: request.name, etag: request.etag, put: put, path: "")])
     return Self.patched(try await storeAndCommit(&draft, user: user, idempotency: idempotency))
   }
 
@@ -46,7 +45,7 @@ extension AssetsService {
     _ request: GetAssetDeltaRequest, context: CallContext
   ) async throws -> GetAssetDeltaResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
     let kinds: [DeltaKind] = [.jsonPatch, .mergePatch, .bytes]
     let current = try repository.version(0, of: request.name, zone: zone, user: user)
     var response = GetAssetDeltaResponse(asset: current.asset(in: zone))
@@ -106,7 +105,7 @@ extension AssetsService {
     put.content = .stored(summary)
     put.isMerged = true
     put.recordCount = 0
-    return ChangeDraft(name: change.name, ifMatch: current.etag, put: put, path: change.path)
+    return ChangeDraft(name: change.name, etag: current.etag, put: put, path: change.path)
   }
 
   private func baseVersion(

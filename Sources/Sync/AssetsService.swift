@@ -17,10 +17,10 @@ public struct AssetsService: AssetsServiceProtocol {
 
   public func getAsset(_ request: GetAssetRequest, context: CallContext) async throws -> GetAssetResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
     let version = try repository.version(request.version, of: request.name, zone: zone, user: user)
     var response = GetAssetResponse(asset: version.asset(in: zone))
-    if request.ifNoneMatch == version.etag {
+    if request.knownEtag == version.etag {
       response.notModified = true
       return response
     }
@@ -37,7 +37,7 @@ public struct AssetsService: AssetsServiceProtocol {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
-    let zone = NameRules.zone(request.zone, &violations)
+    let zone = NameRules.zone(request.zoneId, &violations)
     try violations.check()
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["assets", zone], parts: 2,
@@ -53,7 +53,7 @@ public struct AssetsService: AssetsServiceProtocol {
     _ request: DownloadAssetRequest, context: CallContext, responses: ResponseSink<DownloadAssetResponse>
   ) async throws {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
     let version = try repository.version(request.version, of: request.name, zone: zone, user: user)
     let digest = try Self.digest(of: version)
     if !request.sha256.isEmpty, NameRules.digest(request.sha256) != digest {
@@ -76,20 +76,20 @@ public struct AssetsService: AssetsServiceProtocol {
     _ request: ListAssetVersionsRequest, context: CallContext
   ) async throws -> ListAssetVersionsResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["versions", zone, request.name, request.conflictsOnly ? "1" : "0"], parts: 1, limits: limits)
     let found = try repository.versions(query, of: request.name, zone: zone, conflictsOnly: request.conflictsOnly)
-    let (versions, nextPageToken) = query.page(found) { [String($0.asset?.version ?? 0)] }
-    return ListAssetVersionsResponse(versions: versions, nextPageToken: nextPageToken)
+    let (versions, nextPageToken) = query.page(found) { [String($0.version)] }
+    return ListAssetVersionsResponse(versions: versions.map { $0.entry(in: zone) }, nextPageToken: nextPageToken)
   }
 
   public func resolveAssetConflict(
     _ request: ResolveAssetConflictRequest, context: CallContext
   ) async throws -> ResolveAssetConflictResponse {
     let user = try context.requireUser()
-    let zone = try Violations.check { Self.zone(request, request.zone, request.name, device: request.deviceId, &$0) }
+    let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, device: request.deviceId, &$0) }
     try await repository.resolveConflict(
       request.version, of: request.name, zone: zone, device: request.deviceId, user: user)
     return ResolveAssetConflictResponse()

@@ -29,7 +29,11 @@ public struct DevicesService: DevicesServiceProtocol {
     _ request: ListSyncDevicesRequest, context: CallContext
   ) async throws -> ListSyncDevicesResponse {
     let user = try context.requireUser()
-    return ListSyncDevicesResponse(devices: try repository.devices(user: user))
+    let query = try PositionQuery(
+      user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["devices"], parts: 1,
+      limits: repository.limits)
+    let (devices, nextPageToken) = query.page(try repository.devices(query)) { [$0.id] }
+    return ListSyncDevicesResponse(devices: devices, nextPageToken: nextPageToken)
   }
 
   public func unregisterDevice(
@@ -51,18 +55,24 @@ public struct DevicesService: DevicesServiceProtocol {
     let message = request.message ?? SyncUpdateMessage()
     Self.check(message, &violations)
     try violations.check()
-    let (sequence, repeatedMutation) = try await repository.publish(
-      message, device: request.deviceId, mutationID: request.mutationId, user: user)
-    return PublishUpdateResponse(sequence: sequence, repeatedMutation: repeatedMutation)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    // Each device chooses its own ids. No id of a device has a slash.
+    let idempotency = try IdempotentRequest(
+      "\(request.deviceId)/\(request.requestId)", requestWithoutID, method: DevicesServiceMethods.publishUpdate,
+      user: user)
+    let sequence = try await repository.publish(
+      message, device: request.deviceId, requestID: request.requestId, user: user, idempotency: idempotency)
+    return PublishUpdateResponse(sequence: sequence)
   }
 
   public func listUpdates(_ request: ListUpdatesRequest, context: CallContext) async throws -> ListUpdatesResponse {
     let user = try context.requireUser()
     try Self.check(request, device: request.deviceId)
     let count = Paging.size(request.pageSize, repository.limits)
-    let updates = try repository.updates(
-      for: request.deviceId, after: request.afterSequence, user: user, countMax: count + 1)
-    return ListUpdatesResponse(updates: Array(updates.prefix(count)), more: updates.count > count)
+    let page = try repository.updates(
+      for: request.deviceId, after: request.afterSequence, user: user, countMax: count)
+    return ListUpdatesResponse(updates: page.updates, sequence: page.sequence, hasMore: page.hasMore)
   }
 
   public func watchUpdates(
@@ -98,6 +108,6 @@ public struct DevicesService: DevicesServiceProtocol {
       if message.entityId.isEmpty { violations.add("message.entityId", "must not be empty", .required) }
     default: break
     }
-    _ = TimeRules.milliseconds(message.timestamp, "message.timestamp", &violations)
+    _ = TimeRules.milliseconds(message.eventTime, "message.eventTime", &violations)
   }
 }

@@ -10,8 +10,8 @@ public enum SyncMigrations {
   ///   current version. `assets` references the current ones.
   /// - `contents`: a row for each file, with the number of versions and uploads that reference it.
   /// - `content_journal`: files of contents that may not be on disk yet; see `ContentJournal`.
-  /// - `messages`: messages between devices, stored once for all of them. Each device has its own position in
-  ///   `devices`.
+  /// - `messages`: messages between devices, stored once for all of them. `mutation_id` is the request id that the
+  ///   device chose. Each device has its own position in `devices`.
   /// - `export_queue`: users whose notifications await export. `generation` reveals changes during an export.
   public static let all: [Migration] = [
     Migration(
@@ -87,6 +87,19 @@ public enum SyncMigrations {
       INSERT INTO counters (name, value) VALUES ('journal', 0);
       CREATE TABLE content_journal (
         sequence BIGINT NOT NULL PRIMARY KEY, sha256 BYTEA NOT NULL, size_bytes BIGINT NOT NULL, file BYTEA NOT NULL);
+      """),
+    // Renames fields in stored messages. A quote inside a text is escaped, so only names match.
+    Migration(
+      "0003-time-fields",
+      """
+      UPDATE uploads SET facts_json = replace(facts_json, '"syncTimestamp":', '"syncTime":')
+        WHERE facts_json IS NOT NULL;
+      UPDATE messages
+        SET payload = CAST(replace(CAST(payload AS TEXT), '"timestamp":', '"eventTime":') AS BLOB);
+      UPDATE store_outbox
+        SET payload = CAST(replace(CAST(payload AS TEXT), '"timestamp":', '"eventTime":') AS BLOB)
+        WHERE topic = 'apply-update';
+      DELETE FROM store_idempotency;
       """),
   ]
 }

@@ -16,29 +16,29 @@ protocol SyncRepository: ZonesRepository, AssetsRepository, UploadsRepository, D
 }
 
 protocol ZonesRepository {
-  func createZone(_ name: String, user: String) async throws -> Zone
+  func createZone(_ name: String, user: String, idempotency: IdempotentRequest?) async throws -> Zone
   /// Returns a zone. `ZentikSyncZone` exists for every user and is empty before its first commit.
   func zone(_ name: String, user: String) throws -> StoredZone
   func zones(_ query: PositionQuery) throws -> [Zone]
   func storage(user: String) throws -> StorageUse
-  func deleteZone(_ name: String, isForced: Bool, user: String) async throws
-  /// Returns the start of a list or watch of changes. An empty token means the oldest revision, or the newest if
-  /// `startsNow`.
+  /// Deletes a zone. An etag that is not empty must be the zone's.
+  func deleteZone(_ name: String, isForced: Bool, etag: String, user: String) async throws
+  /// Returns the position from which a list or watch of changes starts.
   ///
   /// - Throws: OUT_OF_RANGE, reason `TOKEN_TOO_OLD`; INVALID_ARGUMENT if the token is not one of this user.
-  func position(_ token: String, zone: String, user: String, startsNow: Bool) throws -> ZonePosition
-  /// Returns the next complete revisions: at most `countMax`, fewer if they have many changes. Throws OUT_OF_RANGE,
-  /// reason `TOKEN_TOO_OLD`.
-  func revisions(after position: ZonePosition, zone: String, user: String, countMax: Int) throws -> RevisionPage
+  func position(_ start: ChangesStart, zone: String, user: String) throws -> ZonePosition
+  /// Returns the next changes: at most `countMax`, fewer if they have many assets. Throws OUT_OF_RANGE, reason
+  /// `TOKEN_TOO_OLD`.
+  func changes(after position: ZonePosition, zone: String, user: String, countMax: Int) throws -> ChangePage
 }
 
-struct RevisionPage: Sendable, Hashable {
-  /// The maximum number of changes on a page, so that it fits into a frame. A commit has at most 100.
-  static let changesMax = 2_000
+struct ChangePage: Sendable, Hashable {
+  /// The maximum number of assets on a page, so that it fits into a frame. A commit has at most 100.
+  static let assetsMax = 2_000
 
-  var revisions: [ZoneRevision] = []
-  /// Whether there are further revisions.
-  var more = false
+  var changes: [ZoneChange] = []
+  /// Whether there are further changes.
+  var hasMore = false
 }
 
 protocol AssetsRepository {
@@ -52,7 +52,7 @@ protocol AssetsRepository {
   func version(_ version: Int64, of name: String, zone: String, user: String) throws -> StoredVersion
   /// Returns assets that all belong to one revision.
   func assets(_ query: PositionQuery, zone: String, user: String) throws -> AssetPage
-  func versions(_ query: PositionQuery, of name: String, zone: String, conflictsOnly: Bool) throws -> [AssetVersion]
+  func versions(_ query: PositionQuery, of name: String, zone: String, conflictsOnly: Bool) throws -> [StoredVersion]
   func resolveConflict(
     _ version: Int64, of name: String, zone: String, device: String, user: String
   ) async throws
@@ -69,7 +69,10 @@ struct AssetPage: Sendable {
 }
 
 protocol UploadsRepository {
-  func createUpload(_ upload: StoredUpload, device: String, user: String) async throws
+  /// Returns the upload, or that of the first request with the same id.
+  func createUpload(
+    _ upload: StoredUpload, device: String, user: String, idempotency: IdempotentRequest?
+  ) async throws -> Upload
   func upload(_ id: String, user: String) throws -> StoredUpload
   /// Completes an upload whose content is on disk under its name, and pinned.
   func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload
@@ -81,12 +84,22 @@ protocol UploadsRepository {
 
 protocol DevicesRepository {
   func registerDevice(_ device: SyncDevice, user: String) async throws -> SyncDevice
-  func devices(user: String) throws -> [SyncDevice]
+  func devices(_ query: PositionQuery) throws -> [SyncDevice]
   func unregisterDevice(_ id: String, user: String) async throws
+  /// Returns the sequence of a message, or of the one that the device published before with the same id.
   func publish(
-    _ message: SyncUpdateMessage, device: String, mutationID: String, user: String
-  ) async throws -> (sequence: Int64, isRepeated: Bool)
+    _ message: SyncUpdateMessage, device: String, requestID: String, user: String, idempotency: IdempotentRequest?
+  ) async throws -> Int64
   /// Returns at most `countMax` updates for a device, after a sequence or its acknowledged one, whichever is later.
-  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> [SyncUpdate]
+  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> UpdatePage
   func acknowledge(_ device: String, through sequence: Int64, user: String) async throws
+}
+
+struct UpdatePage: Sendable, Hashable {
+  /// The position before the updates.
+  var start: Int64
+  var updates: [SyncUpdate] = []
+  /// The position after the updates.
+  var sequence: Int64
+  var hasMore = false
 }

@@ -20,7 +20,7 @@ public struct UploadsService: UploadsServiceProtocol {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
-    let zone = NameRules.zone(request.zone, &violations)
+    let zone = NameRules.zone(request.zoneId, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
     NameRules.path(request.recordType, "recordType", &violations)
     if request.sizeBytes > limits.contentBytesMax {
@@ -33,8 +33,11 @@ public struct UploadsService: UploadsServiceProtocol {
     let upload = StoredUpload(
       id: ids.next(prefix: "u_").id, zone: zone, recordType: request.recordType, sizeBytes: request.sizeBytes,
       digest: digest, isStrict: request.strict, expiresAtMs: repository.clockMs() + limits.uploadIdleMaxMs)
-    try await repository.createUpload(upload, device: request.deviceId, user: user)
-    return CreateUploadResponse(upload: Self.message(upload, receivedBytes: 0, hash: ""))
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: UploadsServiceMethods.createUpload, user: user)
+    return CreateUploadResponse(
+      upload: try await repository.createUpload(
+        upload, device: request.deviceId, user: user, idempotency: idempotency))
   }
 
   public func uploadContent(
@@ -94,18 +97,11 @@ public struct UploadsService: UploadsServiceProtocol {
 
   private func message(_ upload: StoredUpload) async throws -> Upload {
     if upload.summary != nil {
-      return Self.message(upload, receivedBytes: upload.sizeBytes, hash: upload.digest.hexadecimal)
+      return upload.message(receivedBytes: upload.sizeBytes, hash: upload.digest.hexadecimal)
     }
     // Run on the store's threads: this may have to wait for a stream that writes to disk.
     let uploadTable = uploadTable
     let (received, digest) = try await contents.run { try uploadTable.progress(upload.id) }
-    return Self.message(upload, receivedBytes: received, hash: digest?.hexadecimal ?? "")
-  }
-
-  private static func message(_ upload: StoredUpload, receivedBytes: Int64, hash: String) -> Upload {
-    Upload(
-      id: upload.id, zone: upload.zone, recordType: upload.recordType, sizeBytes: upload.sizeBytes,
-      receivedBytes: receivedBytes, receivedSha256: hash, complete: upload.summary != nil,
-      expireTime: ProtoTimestamp(millisecondsSince1970: upload.expiresAtMs))
+    return upload.message(receivedBytes: received, hash: digest?.hexadecimal ?? "")
   }
 }

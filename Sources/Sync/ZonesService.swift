@@ -13,13 +13,16 @@ public struct ZonesService: ZonesServiceProtocol {
 
   public func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse {
     let user = try context.requireUser()
-    let zone = try Self.zone(request, request.zone)
-    return CreateZoneResponse(zone: try await repository.createZone(zone, user: user))
+    let zone = try Self.zone(request, request.zoneId)
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: ZonesServiceMethods.createZone, user: user)
+    return CreateZoneResponse(zone: try await repository.createZone(zone, user: user, idempotency: idempotency))
   }
 
   public func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse {
     let user = try context.requireUser()
-    return GetZoneResponse(zone: try repository.zone(try Self.zone(request, request.zone), user: user).message(limits))
+    let zone = try Self.zone(request, request.zoneId)
+    return GetZoneResponse(zone: try repository.zone(zone, user: user).message(limits))
   }
 
   public func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse {
@@ -27,14 +30,15 @@ public struct ZonesService: ZonesServiceProtocol {
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["zones"], parts: 1, limits: limits)
     var response = ListZonesResponse()
-    (response.zones, response.nextPageToken) = query.page(try repository.zones(query)) { [$0.name] }
+    (response.zones, response.nextPageToken) = query.page(try repository.zones(query)) { [$0.id] }
     response.storage = try repository.storage(user: user)
     return response
   }
 
   public func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse {
     let user = try context.requireUser()
-    try await repository.deleteZone(try Self.zone(request, request.zone), isForced: request.force, user: user)
+    let zone = try Self.zone(request, request.zoneId)
+    try await repository.deleteZone(zone, isForced: request.force, etag: request.etag, user: user)
     return DeleteZoneResponse()
   }
 
@@ -42,23 +46,25 @@ public struct ZonesService: ZonesServiceProtocol {
     _ request: ListZoneChangesRequest, context: CallContext
   ) async throws -> ListZoneChangesResponse {
     let user = try context.requireUser()
-    let zone = try Self.zone(request, request.zone)
+    let zone = try Self.zone(request, request.zoneId)
+    let start = ChangesStart(request.resumeToken, fromStart: request.fromStart)
+    var position = try repository.position(start, zone: zone, user: user)
+    // A commit since then belongs to the next page.
+    if start == .present { return ListZoneChangesResponse(resumeToken: position.text(user: user)) }
     let count = Paging.size(request.pageSize, limits)
-    var position = try repository.position(request.resumeToken, zone: zone, user: user, startsNow: false)
-    let page = try repository.revisions(after: position, zone: zone, user: user, countMax: count)
-    var response = ListZoneChangesResponse(revisions: page.revisions, more: page.more)
-    if let last = response.revisions.last { position.revision = last.revision }
-    response.resumeToken = position.text(user: user)
-    return response
+    let page = try repository.changes(after: position, zone: zone, user: user, countMax: count)
+    if let last = page.changes.last { position.revision = last.revision }
+    return ListZoneChangesResponse(
+      changes: page.changes, resumeToken: position.text(user: user), hasMore: page.hasMore)
   }
 
   public func watchZoneChanges(
     _ request: WatchZoneChangesRequest, context: CallContext, responses: ResponseSink<WatchZoneChangesResponse>
   ) async throws {
     let user = try context.requireUser()
-    let zone = try Self.zone(request, request.zone)
+    let zone = try Self.zone(request, request.zoneId)
     try await ZoneWatch(repository: repository, hub: hub).run(
-      zone: zone, resumeToken: request.resumeToken, user: user
+      zone: zone, start: ChangesStart(request.resumeToken, fromStart: request.fromStart), user: user
     ) { try await responses.send($0) }
   }
 

@@ -9,7 +9,8 @@ extension FieldRules {
     do {
       try self.init(
         FieldShape(
-          type: field.type, isRepeated: field.isRepeated, hasPresence: field.hasPresence, entry: entry,
+          type: field.type, messageType: field.messageType?.fullName ?? "", isRepeated: field.isRepeated,
+          hasPresence: field.hasPresence, entry: entry,
           options: [UInt8](field.options.unknownFields.data)))
     } catch let error as ContractError {
       let line = field.sourceCodeInfoLocation?.span.first.map { ":\($0 + 1)" } ?? ""

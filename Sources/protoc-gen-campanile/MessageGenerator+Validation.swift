@@ -180,6 +180,9 @@ extension MessageGenerator {
       isEmpty = "\(value) == 0"
       let bounds = (range.lowest.map { ", from: \($0)" } ?? "") + (range.highest.map { ", to: \($0)" } ?? "")
       if !bounds.isEmpty { lines.append("violations.range(\(value), \(name)\(bounds))") }
+    case .duration(let range):
+      let bounds = (range.lowest.map { ", from: \($0)" } ?? "") + (range.highest.map { ", to: \($0)" } ?? "")
+      if !bounds.isEmpty { lines.append("violations.duration(\(value), \(name)\(bounds))") }
     case .enumeration(let isDefined, let isSpecified):
       isEmpty = "\(value).rawValue == 0"
       if isDefined { lines.append("violations.enumeration(\(value), \(name))") }

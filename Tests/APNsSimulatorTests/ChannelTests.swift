@@ -7,13 +7,17 @@ import Testing
 @Suite struct ChannelTests {
   private func manage(
     _ bench: Bench, _ method: String, _ path: String = "/1/apps/\(bundleID)/channels", channel: String? = nil,
-    body: String = "", pushType: String? = nil, expiration: String? = nil
+    body: String = "", pushType: String? = nil, expiration: String? = nil,
+    requestID: String? = nil
   ) throws -> Outcome {
     var fields = PushFields()
     fields.authorization = try bench.authorization(issuedAtSeconds: nowMs / 1000)
     fields.channelID = channel
     fields.pushType = pushType
     fields.expiration = expiration
+    fields.requestID = requestID
+    // Ignored: only pushes to devices have it.
+    fields.id = "00000000-0000-4000-8000-000000000000"
     return bench.simulator.handle(
       ReceivedPush(method: method, path: path, fields: fields, body: Array(body.utf8), bodyBytes: body.utf8.count),
       connection: &bench.connection)
@@ -41,6 +45,21 @@ import Testing
     #expect(try manage(bench, "DELETE", channel: id).text == "400 ChannelNotRegistered")
     #expect(bench.screen("channel/\(id)") == nil)
     #expect(try manage(bench, "GET", "/1/apps/\(bundleID)/all-channels").answer?.body == #"{"channels":[]}"#)
+  }
+
+  @Test func broadcastsAreIdentifiedByTheirRequestID() throws {
+    let bench = try Bench()
+    let id = try #require(try manage(bench, "POST", body: policy).answer?.channelID)
+    func send(_ requestID: String?) throws -> Outcome {
+      try manage(
+        bench, "POST", "/4/broadcasts/apps/\(bundleID)", channel: id, body: bench.update("{}", at: 1),
+        pushType: "liveactivity", expiration: "0", requestID: requestID)
+    }
+    #expect(try send("1").text == "400 BadMessageId")
+    let given = "6F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"
+    #expect(try send(given).answer?.id == given.lowercased())
+    let own = try #require(try send(nil).answer?.id)
+    #expect(PushRules.isCanonicalUUID(own) && own != "00000000-0000-4000-8000-000000000000")
   }
 
   @Test func broadcastsCannotStartActivities() throws {

@@ -21,13 +21,13 @@ import Testing
     #expect(try component.queued().isEmpty)
     let state = #"{ "b":1.0,  "a" : "ü\u00e9", "b2":1E2 }"#
     let updated = try await component.update("act-1", state, anna)
-    #expect(updated.contentState?.json == state && updated.updateTokenCount == 1)
+    #expect(updated.contentStateJson == state && updated.updateTokenCount == 1)
     let update = try #require(try component.queued().first)
     #expect(
       update.payload == #"{"aps":{"timestamp":\#(updated.apsTimestamp),"event":"update","content-state":\#(state)}}"#)
     #expect(update.kind == .update && update.pushType == "liveactivity" && update.priority == 0)
     let ended = try await component.end("act-1", anna)
-    #expect(ended.status == .ended && ended.endReason == .requested && ended.contentState?.json == state)
+    #expect(ended.status == .ended && ended.endReason == .requested && ended.contentStateJson == state)
     // The end replaces the unsent update.
     let end = try #require(try component.queued().last)
     #expect(try component.queued().count == 1 && end.kind == .end && end.payload.contains(#""event":"end""#))
@@ -109,8 +109,9 @@ import Testing
     #expect(try component.queued().isEmpty)
     try await component.register(token(.activityUpdate, hex(9), activity: "a"), anna)
     #expect(try component.queued().map(\.kind) == [.update])
-    let activity = try await component.get("a", anna)
-    #expect(activity.status == .active && activity.attributes?.json == #"{"methodId":"m1"}"#)
+    let got = try await component.activities.getActivity(.init(activityId: "a"), context: anna)
+    #expect(got.activity?.status == .active && got.attributesType == "TimerActivityAttributes")
+    #expect(got.attributesJson == #"{"methodId":"m1"}"#)
     var only = try remote("b")
     only.installationId = "pad"
     _ = try await component.sendAll()
@@ -158,12 +159,12 @@ import Testing
     _ = try await component.start(local("a"), anna)
     try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     let end = EndActivityRequest(
-      activityId: "a", contentState: try object(#"{"final":true}"#),
+      activityId: "a", contentStateJson: try object(#"{"final":true}"#),
       dismissalTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 20_000),
       endTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 10_000))
     let planned = try #require(try await component.activities.endActivity(end, context: anna).activity)
     #expect(planned.status == .active && planned.scheduledEndTime == end.endTime)
-    #expect(planned.contentState?.json == #"{"n":0}"#)
+    #expect(planned.contentStateJson == #"{"n":0}"#)
     fixture.clock.advance(ms: 10_000)
     try await component.runDueTimers()
     let sent = try component.queued()
@@ -249,7 +250,7 @@ import Testing
     let last = try await component.get("a", anna)
     #expect(last.etag == "v201")
     let queued = try component.queued()
-    #expect(queued.count == 1 && queued[0].payload.contains(last.contentState?.json ?? "?"))
+    #expect(queued.count == 1 && queued[0].payload.contains(last.contentStateJson))
     await component.close()
   }
 
@@ -270,6 +271,97 @@ import Testing
     await component.close()
   }
 
+  @Test("a repetition of a start gets its response even after the start time has passed")
+  func startIsRepeatedAfterItsStartTime() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    try await component.register(token(.pushToStart, hex(1)), anna)
+    var request = try remote("a")
+    request.startTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 60_000)
+    request.requestId = "once"
+    let first = try await component.start(request, anna)
+    fixture.clock.advance(ms: 120_000)
+    #expect(try await component.start(request, anna) == first)
+    request.requestId = "twice"
+    #expect(await failure { try await component.start(request, anna) }?.reason == "TIME_PAST")
+    var timer = StartTimerRequest(
+      activityId: "t", app: app, environment: "development", origin: .local, sessionType: .countup,
+      startTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs), requestId: "timer")
+    let started = try await component.timers.startTimer(timer, context: anna)
+    fixture.clock.advance(ms: 9 * 3_600_000)
+    #expect(try await component.timers.startTimer(timer, context: anna) == started)
+    timer.requestId = ""
+    #expect(await failure { try await component.timers.startTimer(timer, context: anna) }?.reason == "OUT_OF_RANGE")
+    await component.close()
+  }
+
+  @Test("a repeated update with an alert sounds once, alone or in a batch")
+  func updateIsIdempotentByRequestID() async throws {
+    let component = try await Fixture().open()
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
+    var loud = try update("a", #"{"n":1}"#)
+    (loud.alert, loud.requestId) = (alert(), "loud")
+    let first = try #require(try await component.activities.updateActivity(loud, context: anna).activity)
+    #expect(try await component.activities.updateActivity(loud, context: anna).activity == first)
+    var quiet = try update("a", #"{"n":2}"#)
+    quiet.requestId = "quiet"
+    let second = try #require(try await component.activities.updateActivity(quiet, context: anna).activity)
+    var reused = quiet
+    reused.contentStateJson = #"{"n":3}"#
+    let results = try await component.activities.batchUpdateActivities(
+      .init(requests: [loud, quiet, reused, update("a", #"{"n":4}"#)]), context: anna
+    ).results
+    let outcomes = results.map { result -> String in
+      switch result.outcome {
+      case .receipt(let receipt): receipt.etag
+      case .error(let error): "\(error.reason) \(error.violations.map(\.field).joined())"
+      case nil: ""
+      }
+    }
+    #expect(outcomes == [first.etag, second.etag, "REQUEST_ID_REUSED requests[2].requestId", "v4"])
+    #expect(try component.queued().count { $0.kind == .alert } == 1)
+    // Another user's request id is another one.
+    #expect(await failure { try await component.activities.updateActivity(loud, context: bruno) }?.code == .notFound)
+    await component.close()
+  }
+
+  @Test func absentValuesOfAnUpdateKeepTheStoredOnes() async throws {
+    let component = try await Fixture().open()
+    var start = try local("a")
+    start.staleTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 60_000)
+    start.relevanceScore = 7
+    let started = try await component.start(start, anna)
+    #expect(started.staleTime == start.staleTime && started.relevanceScore == 7)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
+    let kept = try await component.update("a", #"{"n":1}"#, anna)
+    #expect(kept.staleTime == start.staleTime && kept.relevanceScore == 7)
+    #expect(try await component.sendAll()[0].payload.contains(#""stale-date":1770000060,"relevance-score":7"#))
+    var change = UpdateActivityRequest(activityId: "a", clearStaleTime: true, clearRelevanceScore: true)
+    let cleared = try #require(try await component.activities.updateActivity(change, context: anna).activity)
+    #expect(cleared.staleTime == nil && cleared.relevanceScore == nil && cleared.contentStateJson == #"{"n":1}"#)
+    change = UpdateActivityRequest(activityId: "a", relevanceScore: 3)
+    #expect(try await component.activities.updateActivity(change, context: anna).activity?.relevanceScore == 3)
+    await component.close()
+  }
+
+  @Test func endTimeInThePastEndsNow() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    _ = try await component.start(local("a"), anna)
+    let end = EndActivityRequest(
+      activityId: "a", endTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 60_000))
+    let planned = try await component.activities.endActivity(end, context: anna).activity
+    #expect(planned?.status == .active)
+    fixture.clock.advance(ms: 60_000)
+    // A repetition that comes before the timer has run.
+    let ended = try #require(try await component.activities.endActivity(end, context: anna).activity)
+    #expect(ended.status == .ended)
+    fixture.clock.advance(ms: 60_000)
+    #expect(try await component.activities.endActivity(end, context: anna).activity == ended)
+    await component.close()
+  }
+
   @Test func batchEntriesSucceedOrFailIndependently() async throws {
     let component = try await Fixture().open()
     for number in 0..<3 { _ = try await component.start(local("a\(number)"), anna) }
@@ -277,21 +369,21 @@ import Testing
     var request = BatchUpdateActivitiesRequest(requests: try (0..<4).map { try update("a\($0)", #"{"n":9}"#) })
     request.requests.append(try update("a1", #"{"s":"\#(String(repeating: "x", count: 4_100))"}"#))
     request.requests.append(try update("a0", #"{"n":10}"#))
-    request.requests[5].event = "pause"
+    request.requests[5].contentStateJson = "[]"
     let results = try await component.activities.batchUpdateActivities(request, context: anna).results
     let reasons = results.map { result -> String in
       switch result.outcome {
-      case .activity(let receipt): receipt.activityId
-      case .error(let error): "\(error.reason) \(error.field)"
+      case .receipt(let receipt): receipt.activityId
+      case .error(let error): "\(error.reason) \(error.violations.map(\.field).joined())"
       case nil: ""
       }
     }
     #expect(
       reasons == [
         "a0", "a1", "ACTIVITY_ENDED requests[2].activityId", "ACTIVITY_NOT_FOUND requests[3].activityId",
-        "PAYLOAD_TOO_LARGE requests[4].contentState", "EVENT_INVALID requests[5].event",
+        "PAYLOAD_TOO_LARGE requests[4].contentStateJson", "JSON_INVALID requests[5].contentStateJson",
       ])
-    #expect(try await component.get("a0", anna).contentState?.json == #"{"n":9}"#)
+    #expect(try await component.get("a0", anna).contentStateJson == #"{"n":9}"#)
     await component.close()
   }
 

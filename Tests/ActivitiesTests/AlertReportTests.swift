@@ -90,7 +90,7 @@ final class RecordingReporter: DeliveryReporting {
     #expect(records.map(\.outcome) == [.pushed, .rejected, .rejected, .expired])
     #expect(records.map(\.reason) == ["", "Unregistered", "TopicDisallowed", "Expired"])
     #expect(records.map(\.pushId) == ids && records.allSatisfy { $0.deviceId == phone.id })
-    #expect(records.allSatisfy { $0.time?.millisecondsSince1970 == Fixture.startMs + 5 })
+    #expect(records.allSatisfy { $0.eventTime?.millisecondsSince1970 == Fixture.startMs + 5 })
     await component.close()
   }
 

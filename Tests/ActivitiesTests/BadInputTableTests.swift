@@ -58,7 +58,7 @@ import Testing
   }
 
   static let rows: [Row] = [
-    Row("a payload over 4,096 bytes", .invalidArgument, "contentState", "PAYLOAD_TOO_LARGE", excess: "5") {
+    Row("a payload over 4,096 bytes", .invalidArgument, "contentStateJson", "PAYLOAD_TOO_LARGE", excess: "5") {
       try await updated($0, "a", tooLarge)
     },
     Row("an odd number of digits", .invalidArgument, "token", "TOKEN_INVALID") {
@@ -76,11 +76,31 @@ import Testing
     Row("a topic without a key", .failedPrecondition, "app", "SIGNING_KEY_MISSING") {
       try await started($0) { $0.app = "com.example.unsigned" }
     },
-    Row("the event pause", .invalidArgument, "event", "EVENT_INVALID") {
-      try await updated($0) { $0.event = "pause" }
+    Row("a state that is not a JSON object", .invalidArgument, "contentStateJson", "JSON_INVALID") {
+      try await updated($0) { $0.contentStateJson = "[1]" }
     },
-    Row("the event resume", .invalidArgument, "event", "EVENT_INVALID") {
-      try await updated($0) { $0.event = "resume" }
+    Row("attributes with a name twice", .invalidArgument, "attributesJson", "JSON_INVALID") {
+      try await started($0) { $0.attributesJson = #"{"a":1,"a":2}"# }
+    },
+    Row("a stale time that is also cleared", .invalidArgument, "clearStaleTime", "FIELD_NOT_ALLOWED") {
+      try await updated($0) {
+        ($0.staleTime, $0.clearStaleTime) = (ProtoTimestamp(millisecondsSince1970: Fixture.startMs), true)
+      }
+    },
+    Row("a score that is also cleared", .invalidArgument, "clearRelevanceScore", "FIELD_NOT_ALLOWED") {
+      try await updated($0) { ($0.relevanceScore, $0.clearRelevanceScore) = (1, true) }
+    },
+    Row("a critical sound of an activity", .invalidArgument, "alert.sound.critical", "FIELD_NOT_ALLOWED") {
+      try await updated($0) {
+        $0.alert = alert()
+        $0.alert?.sound = Sound(name: "default", critical: true)
+      }
+    },
+    Row("a volume of a sound that is not critical", .invalidArgument, "alert.sound.volume", "FIELD_NOT_ALLOWED") {
+      try await updated($0) {
+        $0.alert = alert()
+        $0.alert?.sound = Sound(name: "default", volume: 0.5)
+      }
     },
     Row("an update after the end", .failedPrecondition, "activityId", "ACTIVITY_ENDED") {
       try await updated($0, "ended")
@@ -95,8 +115,8 @@ import Testing
     Row("reading another user's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
       _ = try await $0.get("bruno.s", anna)
     },
-    Row("a remote start without attributes", .invalidArgument, "attributes", "REQUIRED") {
-      try await started($0) { $0.attributes = nil }
+    Row("a remote start without attributes", .invalidArgument, "attributesJson", "REQUIRED") {
+      try await started($0) { $0.attributesJson = "" }
     },
     Row("a remote start without an attributes type", .invalidArgument, "attributesType", "REQUIRED") {
       try await started($0) { $0.attributesType = "" }

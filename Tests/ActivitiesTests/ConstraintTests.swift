@@ -27,10 +27,10 @@ import Testing
   /// An alert whose texts violate their constraints.
   private static let badAlert = Alert(
     title: long(1_001), body: "b", titleLocKey: long(1_001), titleLocArgs: Array(repeating: "x", count: 21),
-    locKey: long(1_001), locArgs: ["x", long(1_001)], sound: "\u{0}")
+    locKey: long(1_001), locArgs: ["x", long(1_001)], sound: Sound(name: "\u{0}"))
   private static let alertViolations = [
     "alert.title TOO_LONG", "alert.titleLocKey TOO_LONG", "alert.titleLocArgs TOO_MANY", "alert.locKey TOO_LONG",
-    "alert.locArgs[1] TOO_LONG", "alert.sound TEXT_INVALID",
+    "alert.locArgs[1] TOO_LONG", "alert.sound.name TEXT_INVALID",
   ]
 
   private static let starts: [Row] = [
@@ -38,9 +38,9 @@ import Testing
       "StartActivity",
       [
         "activityId ID_INVALID", "app REQUIRED", "environment REQUIRED", "origin ENUM_UNSPECIFIED",
-        "contentState REQUIRED", "attributesType TOO_LONG",
+        "contentStateJson REQUIRED", "attributesType TOO_LONG",
       ] + alertViolations + [
-        "installationId ID_INVALID", "relevanceScore OUT_OF_RANGE", "channelId TOO_LONG", "requestId TOO_LONG",
+        "installationId ID_INVALID", "relevanceScore OUT_OF_RANGE", "channelId CHANNEL_INVALID", "requestId TOO_LONG",
       ]
     ) {
       _ = try await $0.activities.startActivity(
@@ -57,37 +57,41 @@ import Testing
       "JoinRoom",
       [
         "app APP_INVALID", "environment REQUIRED", "roomId ROOM_ID_INVALID", "activityId ID_INVALID",
-        "origin ENUM_UNKNOWN", "waitingMinutesMax OUT_OF_RANGE", "attributesType TOO_LONG", "installationId ID_INVALID",
-        "requestId TOO_LONG",
+        "origin ENUM_UNKNOWN", "waitingLimit OUT_OF_RANGE", "attributesType TOO_LONG", "installationId ID_INVALID",
+        "relevanceScore OUT_OF_RANGE", "requestId TOO_LONG", "attributesJson JSON_INVALID",
       ]
     ) {
       _ = try await $0.rooms.joinRoom(
         .init(
           app: long(156), roomId: String(repeating: "F", count: 48), activityId: "ä", origin: .unrecognized(9),
-          waitingMinutesMax: 481, attributesType: long(257), installationId: "i i", requestId: long(65)), context: anna)
+          waitingLimit: .init(seconds: 28_801), attributesType: long(257), attributesJson: "[]", installationId: "i i",
+          relevanceScore: -1, requestId: long(65)), context: anna)
     },
     Row(
       "StartTimer",
       [
         "activityId ID_INVALID", "app APP_INVALID", "environment REQUIRED", "origin ENUM_UNSPECIFIED",
-        "methodName TOO_LONG", "sessionType SESSION_TYPE_UNKNOWN", "durationMs OUT_OF_RANGE", "attributesType TOO_LONG",
+        "methodName TOO_LONG", "sessionType ENUM_UNKNOWN", "duration OUT_OF_RANGE", "attributesType TOO_LONG",
         "installationId ID_INVALID", "requestId TOO_LONG",
       ]
     ) {
       _ = try await $0.timers.startTimer(
         .init(
-          activityId: long(129), app: "not an app", methodName: long(101), sessionType: "completed", durationMs: 999,
+          activityId: long(129), app: "not an app", methodName: long(101), sessionType: .unrecognized(9),
+          duration: .init(milliseconds: 999),
           attributesType: long(257), installationId: "i i", requestId: long(65)), context: anna)
     },
-    Row("a timer without an end", ["durationMs OUT_OF_RANGE", "completesByItself REQUIRED"]) {
+    Row("a timer without an end", ["duration REQUIRED", "completesByItself REQUIRED"]) {
       _ = try await $0.timers.startTimer(
         .init(
-          app: app, environment: "sandbox", origin: .local, sessionType: "single", completesByItself: true),
+          app: app, environment: "sandbox", origin: .local, sessionType: .single, completesByItself: true),
         context: anna)
     },
-    Row("a timer that is too long", ["durationMs OUT_OF_RANGE"]) {
+    Row("a timer that is too long", ["duration OUT_OF_RANGE"]) {
       _ = try await $0.timers.startTimer(
-        .init(app: app, environment: "sandbox", origin: .local, sessionType: "freestyle", durationMs: 28_800_001),
+        .init(
+          app: app, environment: "sandbox", origin: .local, sessionType: .freestyle,
+          duration: .init(milliseconds: 28_800_001)),
         context: anna)
     },
     Row(
@@ -107,14 +111,15 @@ import Testing
   private static let changes: [Row] = [
     Row(
       "UpdateActivity",
-      ["activityId REQUIRED", "event EVENT_INVALID"] + alertViolations + [
-        "relevanceScore OUT_OF_RANGE", "urgency ENUM_UNKNOWN",
+      ["activityId REQUIRED"] + alertViolations + [
+        "relevanceScore OUT_OF_RANGE", "urgency ENUM_UNKNOWN", "requestId TOO_LONG",
       ]
     ) {
       _ = try await $0.activities.updateActivity(
-        .init(event: "pause", alert: badAlert, relevanceScore: -.infinity, urgency: .unrecognized(7)), context: anna)
+        .init(alert: badAlert, relevanceScore: -.infinity, urgency: .unrecognized(7), requestId: long(65)),
+        context: anna)
     },
-    Row("an update without a change", ["activityId REQUIRED", "contentState REQUIRED"]) {
+    Row("an update without a change", ["activityId REQUIRED", "contentStateJson REQUIRED"]) {
       _ = try await $0.activities.updateActivity(.init(), context: anna)
     },
     Row("BatchUpdateActivities without entries", ["requests REQUIRED"]) {
@@ -160,14 +165,24 @@ import Testing
       "SendAlert",
       ["userId REQUIRED", "alertId TOO_LONG", "notificationId TOO_LONG", "app APP_INVALID"] + alertViolations + [
         "subtitle TOO_LONG", "badge OUT_OF_RANGE", "category TOO_LONG", "threadId TOO_LONG",
-        "interruptionLevel INTERRUPTION_LEVEL_UNKNOWN", "collapseId TOO_LONG",
+        "interruptionLevel ENUM_UNKNOWN", "collapseId TOO_LONG", "urgency ENUM_UNKNOWN", "dataJson JSON_INVALID",
       ]
     ) {
       _ = try await $0.unread.sendAlert(
         .init(
           alertId: long(129), notificationId: long(129), app: "a b", alert: badAlert, subtitle: long(1_001), badge: -1,
-          category: long(129), threadId: long(129), interruptionLevel: "loud",
-          collapseId: String(repeating: "ä", count: 33)), context: program)
+          category: long(129), threadId: long(129), interruptionLevel: .unrecognized(9),
+          dataJson: "x", collapseId: String(repeating: "ä", count: 33), urgency: .unrecognized(9)), context: program)
+    },
+    Row(
+      "a critical alert without a critical sound",
+      ["alert.sound.name REQUIRED", "alert.sound.volume OUT_OF_RANGE", "alert.sound.volume FIELD_NOT_ALLOWED"]
+        + ["alert.sound.critical REQUIRED"]
+    ) {
+      _ = try await $0.unread.sendAlert(
+        .init(
+          userId: "anna", alertId: "n1", alert: .init(title: "t", sound: .init(volume: 1.5)),
+          interruptionLevel: .critical), context: program)
     },
     Row("SendAlert without ids", ["userId REQUIRED", "alertId REQUIRED"]) {
       _ = try await $0.unread.sendAlert(.init(), context: program)
@@ -188,46 +203,48 @@ import Testing
     Row("DeleteDeadLetters", ["apnsIds TOO_MANY"]) {
       _ = try await $0.pushes.deleteDeadLetters(.init(apnsIds: Array(repeating: "x", count: 1_001)), context: admin)
     },
-    Row("ListPushStatistics", ["app TOO_LONG", "endTime TIME_RANGE_EMPTY"]) {
+    Row("ListPushStatistics", ["app APP_INVALID", "endTime TIME_RANGE_EMPTY"]) {
       let time = ProtoTimestamp(millisecondsSince1970: Fixture.startMs)
       _ = try await $0.pushes.listPushStatistics(
         .init(app: long(193), startTime: time, endTime: time), context: admin)
     },
-    Row("CreateBroadcastChannel", ["app ID_INVALID", "storagePolicy ENUM_UNKNOWN", "environment ENVIRONMENT_UNKNOWN"]) {
+    Row("CreateBroadcastChannel", ["app APP_INVALID", "storagePolicy ENUM_UNKNOWN", "environment ENVIRONMENT_UNKNOWN"])
+    {
       _ = try await $0.channels.createBroadcastChannel(
         .init(app: "a b", environment: "staging", storagePolicy: .unrecognized(9)), context: admin)
     },
-    Row("ListBroadcastChannels", ["app ID_INVALID", "environment ENVIRONMENT_UNKNOWN"]) {
+    Row("ListBroadcastChannels", ["environment REQUIRED", "app APP_INVALID"]) {
       _ = try await $0.channels.listBroadcastChannels(.init(app: "com..example"), context: admin)
     },
     Row(
-      "DeleteBroadcastChannel", ["app ID_INVALID", "channelId CHANNEL_INVALID", "environment ENVIRONMENT_UNKNOWN"]
+      "DeleteBroadcastChannel", ["app REQUIRED", "environment REQUIRED", "channelId CHANNEL_INVALID"]
     ) {
       _ = try await $0.channels.deleteBroadcastChannel(.init(channelId: "no base64!"), context: admin)
     },
     Row(
       "SendBroadcast",
       [
-        "app ID_INVALID", "channelId CHANNEL_INVALID", "payload REQUIRED", "priority OUT_OF_RANGE",
-        "environment ENVIRONMENT_UNKNOWN",
+        "app REQUIRED", "environment REQUIRED", "channelId CHANNEL_INVALID", "payloadJson REQUIRED",
+        "urgency ENUM_UNKNOWN", "requestId TOO_LONG",
       ]
     ) {
-      _ = try await $0.channels.sendBroadcast(.init(channelId: long(129), priority: 7), context: admin)
+      _ = try await $0.channels.sendBroadcast(
+        .init(channelId: long(129), urgency: .unrecognized(7), requestId: long(65)), context: admin)
     },
     Row(
-      "CreateSigningKey",
+      "PutSigningKey",
       [
         "key.teamId ID_INVALID", "key.keyId ID_INVALID", "key.environments TOO_MANY", "key.apps TOO_MANY",
         "key.apps[0] ID_INVALID", "privateKeyPem SIGNING_KEY_INVALID",
       ]
     ) {
       let many = Array(repeating: "production", count: 1_000)
-      _ = try await $0.signing.createSigningKey(
+      _ = try await $0.signing.putSigningKey(
         .init(key: .init(teamId: "lower12345", environments: many + ["sandbox"], apps: ["a..*"] + many)), context: admin
       )
     },
-    Row("CreateSigningKey without a key", ["key REQUIRED", "privateKeyPem SIGNING_KEY_INVALID"]) {
-      _ = try await $0.signing.createSigningKey(.init(), context: admin)
+    Row("PutSigningKey without a key", ["key REQUIRED", "privateKeyPem SIGNING_KEY_INVALID"]) {
+      _ = try await $0.signing.putSigningKey(.init(), context: admin)
     },
   ]
 
@@ -265,15 +282,20 @@ import Testing
   @Test func entriesOfABatchAreJudgedOneByOne() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), anna)
-    let bad = UpdateActivityRequest(activityId: "a", event: "pause")
+    let bad = UpdateActivityRequest(activityId: "a", contentStateJson: "1", urgency: .unrecognized(7))
     let results = try await component.activities.batchUpdateActivities(
       .init(requests: [update("a", "{}"), bad]), context: anna
     ).results
-    guard case .activity? = results.first?.outcome, case .error(let error)? = results.last?.outcome else {
+    guard case .receipt? = results.first?.outcome, case .error(let error)? = results.last?.outcome else {
       Issue.record("the valid entry must succeed and the other fail: \(results)")
       return
     }
-    #expect(error.field == "requests[1].event" && error.reason == "EVENT_INVALID")
+    // All of the entry's violations are reported.
+    #expect(
+      error.violations.map { "\($0.field) \($0.reason)" } == [
+        "requests[1].urgency ENUM_UNKNOWN", "requests[1].contentStateJson JSON_INVALID",
+      ])
+    #expect(error.code == 3 && error.reason == "FIELDS_INVALID")
     await component.close()
   }
 }

@@ -286,23 +286,44 @@ import Testing
         case ("POST", "/1/apps/com.example.app/channels"):
           return .answerWithChannel(201, "dHN0LXNyY2gtY2hubA==")
         case ("GET", "/1/apps/com.example.app/all-channels"):
-          return .answer(200, #"{"channels":["dHN0LXNyY2gtY2hubA==","b3RoZXI="]}"#)
+          return .answer(200, #"{"channels":["dHN0LXNyY2gtY2hubA==","b3RoZXI=","Z29uZQ=="]}"#)
+        case ("GET", "/1/apps/com.example.app/channels"):
+          guard ["b3RoZXI=", "Tm9uZQ=="].contains(seen.headers["apns-channel-id"]) else {
+            return .answer(400, #"{"reason":"ChannelNotRegistered"}"#)
+          }
+          return .answer(200, #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#)
         case ("DELETE", _): return .answer(seen.headers["apns-channel-id"] == "b3RoZXI=" ? 204 : 400, "")
         case ("POST", "/4/broadcasts/apps/com.example.app"): return .answer(200, "")
         default: return .answer(404, #"{"reason":"BadPath"}"#)
         }
       }
       let fixture = try Fixture(server, folder: folder)
-      let channels = BroadcastChannelsService(delivery: fixture.running, caller: fixture.running.caller)
+      let channels = BroadcastChannelsService(delivery: fixture.running, limits: ActivitiesLimits())
       let context = CallContext(
         method: BroadcastChannelsServiceMethods.sendBroadcast,
         principal: Principal(kind: .user, id: "operator", scopes: ["admin"]))
       let create = CreateBroadcastChannelRequest(
-        app: "com.example.app", environment: "production", storagePolicy: .mostRecent)
-      #expect(try await channels.createBroadcastChannel(create, context: context).channelId == "dHN0LXNyY2gtY2hubA==")
+        app: "com.example.app", environment: "production", storagePolicy: .mostRecent, requestId: "once")
+      let created = try await channels.createBroadcastChannel(create, context: context)
+      #expect(created.channel?.id == "dHN0LXNyY2gtY2hubA==" && created.channel?.storagePolicy == .mostRecent)
       #expect(server.seen.last?.body == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
-      let list = ListBroadcastChannelsRequest(app: "com.example.app", environment: "production")
-      #expect(try await channels.listBroadcastChannels(list, context: context).channelIds.count == 2)
+      // A repetition creates no second channel.
+      let asked = server.seen.count
+      #expect(try await channels.createBroadcastChannel(create, context: context) == created)
+      #expect(server.seen.count == asked)
+      // Policies of channels from elsewhere are read at APNs; a channel that was just deleted is left out.
+      var list = ListBroadcastChannelsRequest(app: "com.example.app", environment: "production", pageSize: 2)
+      let first = try await channels.listBroadcastChannels(list, context: context)
+      #expect(first.channels.map(\.id) == ["b3RoZXI="] && first.channels.map(\.storagePolicy) == [.noneValue])
+      list.pageToken = first.nextPageToken
+      let second = try await channels.listBroadcastChannels(list, context: context)
+      #expect(second.channels == [created.channel] && second.nextPageToken.isEmpty)
+      var get = GetBroadcastChannelRequest(
+        app: "com.example.app", environment: "production", channelId: "b3RoZXI=")
+      #expect(try await channels.getBroadcastChannel(get, context: context).channel == first.channels.first)
+      get.channelId = "Z29uZQ=="
+      let gone = await #expect(throws: RPCError.self) { try await channels.getBroadcastChannel(get, context: context) }
+      #expect(gone?.code == .notFound && gone?.reason == "CHANNEL_NOT_FOUND")
       var delete = DeleteBroadcastChannelRequest(
         app: "com.example.app", environment: "production", channelId: "b3RoZXI=")
       _ = try await channels.deleteBroadcastChannel(delete, context: context)
@@ -314,23 +335,38 @@ import Testing
 
       var send = SendBroadcastRequest(
         app: "com.example.app", environment: "production", channelId: "dHN0LXNyY2gtY2hubA==",
-        payload: try .init(json: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#))
+        payloadJson: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#, requestId: "send")
       let id = try await channels.sendBroadcast(send, context: context).apnsId
+      #expect(try await channels.sendBroadcast(send, context: context).apnsId == id)
       let task = Task { await fixture.running.run() }
       try await fixture.drained()
       task.cancel()
       await task.value
       let seen = try #require(server.seen.last)
-      #expect(seen.headers["apns-id"] == id)
-      #expect(seen.headers["apns-channel-id"] == "dHN0LXNyY2gtY2hubA==")
+      #expect(seen.headers["apns-request-id"] == id && seen.headers["apns-id"] == nil)
+      #expect(seen.headers["apns-channel-id"] == "dHN0LXNyY2gtY2hubA==" && seen.headers["apns-expiration"] != "0")
       #expect(seen.headers["apns-push-type"] == "liveactivity")
       #expect(seen.headers["apns-topic"] == nil)
+      // A channel that stores nothing refuses any other expiration than 0.
+      send.channelId = "Tm9uZQ=="
+      send.requestId = ""
+      let direct = try await channels.sendBroadcast(send, context: context).apnsId
+      let again = Task { await fixture.running.run() }
+      try await fixture.drained()
+      again.cancel()
+      await again.value
+      #expect(server.seen.last?.headers["apns-request-id"] == direct)
+      #expect(server.seen.last?.headers["apns-expiration"] == "0")
+      send.expireTime = ProtoTimestamp(millisecondsSince1970: 0)
+      let stored = await #expect(throws: RPCError.self) { try await channels.sendBroadcast(send, context: context) }
+      #expect(stored?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["expireTime FIELD_NOT_ALLOWED"])
+      send.expireTime = nil
       for json in [#"{"aps":{"event":"start"}}"#, "{}", #"{"aps":5}"#] {
-        send.payload = try .init(json: json)
+        send.payloadJson = json
         await #expect(throws: RPCError.self) { try await channels.sendBroadcast(send, context: context) }
       }
       let long = String(repeating: "x", count: APNsLimits.largePayloadBytesMax)
-      send.payload = try .init(json: #"{"aps":{"event":"update"},"x":"\#(long)"}"#)
+      send.payloadJson = #"{"aps":{"event":"update"},"x":"\#(long)"}"#
       let tooLong = await #expect(throws: RPCError.self) { try await channels.sendBroadcast(send, context: context) }
       #expect(tooLong?.message.contains("33 bytes more") == true)
       await fixture.close()

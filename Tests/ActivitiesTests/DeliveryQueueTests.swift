@@ -298,7 +298,7 @@ import Testing
         DeliveryRetention.deadSQL,
         DeliveryRetention.statisticsSQL, DeliveryRetention.budgetsSQL, PushReading.deliveryLogOneSQL,
         PushReading.deliveryLogSQL, PushReading.deliveryLogOfUserSQL, PushReading.deliveryLogOfActivitySQL,
-        PushReading.deadSQL,
+        PushReading.deadSQL, PushReading.deadOneSQL,
         PushReading.waitingSQL, StatisticsReading.sql, DeadLetters.findSQL, DeadLetters.deleteSQL,
       ] {
         let scans = try harness.store.fullScans(sql)

@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
+import CampanileStore
 import Foundation
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import Testing
     let service = PushDeliveryService(
       store: harness.store, clockMs: { clock.nowMs }, notifier: harness.delivery.notifier, limits: ActivitiesLimits())
     do {
-      try await body(harness, service, SigningService(delivery: harness.running))
+      try await body(harness, service, SigningService(delivery: harness.running, limits: ActivitiesLimits()))
     } catch {
       await harness.remove()
       throw error
@@ -47,8 +48,8 @@ import Testing
       #expect(push.action == .update)
       #expect(push.httpStatus == 200)
       #expect(push.attemptCount == 1)
-      #expect(push.latencyMs == 25)
-      #expect(push.priority == 10)
+      #expect(push.latency?.milliseconds == 25)
+      #expect(push.urgency == .high)
       #expect(push.app == DeliveryHarness.app)
       #expect(push.traceId == "0af7651916cd43dd8448eb211c80319c")
       request.apnsId = "none"
@@ -93,7 +94,7 @@ import Testing
       #expect(listed.first?.status == .deadLetter)
       let response = try await service.replayDeadLetters(.init(apnsIds: [id, "unknown"]), context: context())
       #expect(response.replayedCount == 1)
-      #expect(response.unknownApnsIds == ["unknown"])
+      #expect(response.missingIds == ["unknown"])
       let again = try #require(try await harness.send().first)
       #expect(again.id == id)
       #expect(again.payload == Array("x".utf8))
@@ -146,11 +147,67 @@ import Testing
       #expect(hour.acceptedCount == 9)
       #expect(hour.rejectedCounts == ["Unregistered": 1])
       #expect(hour.retiredTokenCount == 1)
-      #expect((45...57).contains(hour.latencyP50Ms))
-      #expect((79...101).contains(hour.latencyP99Ms))
-      #expect((hour.hour?.seconds ?? 1) % 3_600 == 0)
+      #expect((45...57).contains(hour.latencyP50?.milliseconds ?? 0))
+      #expect((79...101).contains(hour.latencyP99?.milliseconds ?? 0))
+      #expect((hour.startTime?.seconds ?? 1) % 3_600 == 0)
       request.app = ""
       await #expect(throws: RPCError.self) { try await service.listPushStatistics(request, context: self.context()) }
+    }
+  }
+
+  @Test func statisticsArePaged() async throws {
+    try await with { harness, service, _ in
+      for index in 0..<5 {
+        try await harness.enqueue(harness.order("a\(index)"))
+        harness.sender.answer(try #require(try await harness.send().first), status: 200)
+        _ = try await harness.send()
+        harness.clock.advance(ms: 2 * 3_600_000)
+      }
+      var request = ListPushStatisticsRequest(app: DeliveryHarness.app, pageSize: 2)
+      var hours: [PushStatistics] = []
+      repeat {
+        let page = try await service.listPushStatistics(request, context: context())
+        #expect(page.hours.count <= 2)
+        hours += page.hours
+        request.pageToken = page.nextPageToken
+      } while !request.pageToken.isEmpty
+      #expect(hours.count == 5 && Set(hours.map { $0.startTime?.seconds }).count == 5)
+      #expect(hours.allSatisfy { $0.acceptedCount == 1 && $0.latencyP90 != nil })
+    }
+  }
+
+  @Test("a dead letter has the attempts and latency of the delivery log, and outlives it")
+  func deadLetterMatchesTheDeliveryLog() async throws {
+    try await with { harness, service, _ in
+      let id = try await harness.enqueue(harness.order("a1", .alert))[0]
+      let sent = try #require(try await harness.send().first)
+      harness.clock.advance(ms: 25)
+      harness.sender.answer(sent, status: 400, "BadTopic")
+      _ = try await harness.send()
+      let listed = try #require(try await service.listDeadLetters(.init(), context: context()).pushes.first)
+      let got = try await service.getPush(.init(apnsId: id), context: context()).push
+      #expect(listed == got && listed.latency?.milliseconds == 25 && listed.attemptCount == 1)
+      #expect(listed.pushType == .liveActivity && listed.httpStatus == 400)
+      _ = try await harness.store.write { try $0.execute("DELETE FROM push_ledger") }
+      let later = try await service.getPush(.init(apnsId: id), context: context()).push
+      #expect(later?.status == .deadLetter && later?.latency == nil && later?.attemptCount == 1)
+    }
+  }
+
+  @Test func repeatedReplayIsAnsweredFromTheStore() async throws {
+    try await with { harness, service, _ in
+      let id = try await harness.enqueue(harness.order("a1", .alert))[0]
+      for _ in 0..<2 {
+        harness.sender.answer(try #require(try await harness.send().first), status: 400, "BadTopic")
+        _ = try await harness.send()
+        let replay = ReplayDeadLettersRequest(apnsIds: [id, "none"], requestId: "once")
+        let response = try await service.replayDeadLetters(replay, context: context())
+        #expect(response.replayedCount == 1 && response.missingIds == ["none"])
+      }
+      // The second call was a repetition: the new dead letter is still there.
+      #expect(try harness.count("dead_letters") == 1)
+      let deleted = try await service.deleteDeadLetters(.init(apnsIds: [id, id, "none"]), context: context())
+      #expect(deleted.deletedCount == 1 && deleted.missingIds == [id, "none"])
     }
   }
 
@@ -169,7 +226,7 @@ import Testing
         try await signing.signProviderToken(SignProviderTokenRequest(), context: context)
       }
       await #expect(throws: RPCError.self) {
-        try await signing.createSigningKey(CreateSigningKeyRequest(), context: context)
+        try await signing.putSigningKey(PutSigningKeyRequest(), context: context)
       }
       await #expect(throws: RPCError.self) {
         try await signing.listSigningKeys(ListSigningKeysRequest(), context: context)
@@ -206,17 +263,17 @@ import Testing
         other.keyId = "KEY\(1_000_000 + number)"
         #expect(keys.add(.init(description: other, key: privateKey)))
       }
-      var create = CreateSigningKeyRequest(
+      var create = PutSigningKeyRequest(
         key: key, privateKeyPem: String(decoding: try privateKey.privatePEM(), as: UTF8.self))
       let full = await #expect(throws: RPCError.self) {
-        try await signing.createSigningKey(create, context: self.context())
+        try await signing.putSigningKey(create, context: self.context())
       }
       #expect(full?.reason == "SIGNING_KEYS_EXHAUSTED")
       #expect(!FileManager.default.fileExists(atPath: "\(harness.folder)/added/AuthKey_AAAAAAAAAA.p8"))
       #expect(!FileManager.default.fileExists(atPath: "\(harness.folder)/added/AuthKey_AAAAAAAAAA.json"))
       // A key in use may be replaced at the limit.
       create.key?.keyId = "KEY1111111"
-      _ = try await signing.createSigningKey(create, context: context())
+      _ = try await signing.putSigningKey(create, context: context())
       // A place that becomes free is not taken by the rejected key.
       keys.revoke(SigningKeyID(teamID: DeliveryHarness.team, keyID: "KEY1111111"))
       harness.delivery.loadKeys()
@@ -227,13 +284,21 @@ import Testing
   @Test func keysAreAddedAndRevoked() async throws {
     try await with { harness, _, signing in
       let key = SigningKey(teamId: DeliveryHarness.team, keyId: "NEWKEY1111", apps: ["com.example.new"])
-      let create = CreateSigningKeyRequest(
+      let create = PutSigningKeyRequest(
         key: key, privateKeyPem: String(decoding: try ES256PrivateKey.generate().privatePEM(), as: UTF8.self))
-      _ = try await signing.createSigningKey(create, context: context())
+      _ = try await signing.putSigningKey(create, context: context())
       let keys = harness.delivery.keys
       #expect(keys.id(app: "com.example.new", environment: "production")?.keyID == "NEWKEY1111")
       let listed = try await signing.listSigningKeys(ListSigningKeysRequest(), context: context())
       #expect(listed.keys.map(\.keyId) == ["KEY1111111", "NEWKEY1111"])
+      let first = try await signing.listSigningKeys(.init(pageSize: 1), context: context())
+      let rest = try await signing.listSigningKeys(
+        .init(pageSize: 1, pageToken: first.nextPageToken), context: context())
+      #expect(first.keys + rest.keys == listed.keys && rest.nextPageToken.isEmpty)
+      // The same request replaces the key by itself, and reports its provider token.
+      let issued = try await signing.signProviderToken(.init(keyId: "NEWKEY1111"), context: context())
+      let put = try await signing.putSigningKey(create, context: context())
+      #expect(put.key?.tokenTime == issued.issueTime && put.key?.keyId == "NEWKEY1111")
       #expect(!listed.jsonString().contains("PRIVATE"))
       let path = "\(harness.folder)/added/AuthKey_NEWKEY1111.p8"
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -244,7 +309,7 @@ import Testing
       #expect(keys.id(app: "com.example.new", environment: "production")?.keyID == "KEY1111111")
       #expect(!FileManager.default.fileExists(atPath: path))
       let again = await #expect(throws: RPCError.self) {
-        try await signing.createSigningKey(create, context: self.context())
+        try await signing.putSigningKey(create, context: self.context())
       }
       #expect(again?.reason == "SIGNING_KEY_REVOKED")
     }
@@ -253,9 +318,9 @@ import Testing
   @Test func invalidKeysAreRejectedByField() async throws {
     try await with { _, _, signing in
       let key = SigningKey(teamId: "lower12345", keyId: "short", environments: ["x/y"], apps: ["a b"])
-      let create = CreateSigningKeyRequest(key: key, privateKeyPem: "-----BEGIN PRIVATE KEY-----\nsecret")
+      let create = PutSigningKeyRequest(key: key, privateKeyPem: "-----BEGIN PRIVATE KEY-----\nsecret")
       let error = await #expect(throws: RPCError.self) {
-        try await signing.createSigningKey(create, context: self.context())
+        try await signing.putSigningKey(create, context: self.context())
       }
       #expect(
         error?.fieldViolations.map(\.field) == [

@@ -14,8 +14,8 @@ import Testing
 
   private static func timerRequest(_ id: String) -> StartTimerRequest {
     StartTimerRequest(
-      activityId: id, app: app, environment: "development", origin: .local, methodName: "Run", sessionType: "countdown",
-      durationMs: 600_000)
+      activityId: id, app: app, environment: "development", origin: .local, methodName: "Run", sessionType: .countdown,
+      duration: .init(seconds: 600))
   }
 
   private static func join(_ id: String = "") -> JoinRoomRequest {
@@ -30,12 +30,12 @@ import Testing
     fixture.clock.advance(ms: 60_000)
     let pause = PauseTimerRequest(activityId: "t")
     let paused = try await component.timers.pauseTimer(pause, context: anna).activity
-    #expect(paused?.contentState?.json.contains(#""pausedAt":791692860"#) == true)
+    #expect(paused?.contentStateJson.contains(#""pausedAt":791692860"#) == true)
     let again = await failure { try await component.timers.pauseTimer(pause, context: anna) }
     #expect(again?.code == .failedPrecondition && again?.reason == "TIMER_PAUSED")
     fixture.clock.advance(ms: 30_000)
     let resumed = try await component.timers.resumeTimer(.init(activityId: "t"), context: anna).activity
-    #expect(resumed?.contentState?.json.contains(#""totalPausedDuration":30}"#) == true)
+    #expect(resumed?.contentStateJson.contains(#""totalPausedDuration":30}"#) == true)
     let own = await failure { try await component.update("t", "{}", anna) }
     #expect(own?.reason == "ACTIVITY_DRIVEN")
     let stopped = try await component.timers.stopTimer(.init(activityId: "t"), context: anna).activity
@@ -95,16 +95,16 @@ import Testing
     fixture.clock.advance(ms: 1)
     try await component.runDueTimers()
     let done = try await component.get("t", anna)
-    #expect(done.endReason == .completed && done.contentState?.json.contains(#""sessionType":"completed""#) == true)
+    #expect(done.endReason == .completed && done.contentStateJson.contains(#""sessionType":"completed""#) == true)
     await component.close()
   }
 
   @Test func timersAreValidated() async throws {
     let component = try await Fixture().open()
     var request = Self.timerRequest("t")
-    (request.sessionType, request.durationMs) = ("endless", 10)
+    (request.sessionType, request.duration) = (.unrecognized(9), .init(milliseconds: 10))
     let error = await failure { try await component.timers.startTimer(request, context: anna) }
-    #expect(error?.fieldViolations.map(\.field) == ["sessionType", "durationMs"])
+    #expect(error?.fieldViolations.map(\.field) == ["sessionType", "duration"])
     _ = try await component.start(local("plain"), anna)
     let plain = await failure { try await component.timers.pauseTimer(.init(activityId: "plain"), context: anna) }
     #expect(plain?.reason == "ACTIVITY_NO_TIMER")
@@ -117,15 +117,15 @@ import Testing
     _ = try await component.rooms.joinRoom(Self.join("one"), context: anna)
     let second = try await component.rooms.joinRoom(Self.join("two"), context: anna).activity
     #expect(try await component.get("one", anna).endReason == .replaced)
-    #expect(second?.room?.phase == "waiting")
+    #expect(second?.room?.phase == .waiting)
     var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
     let connected = try await component.rooms.reportPeer(peer, context: anna).activity
-    #expect(connected?.contentState?.json.contains("#34C759") == true)
+    #expect(connected?.contentStateJson.contains("#34C759") == true)
     let version = connected?.etag
     #expect(try await component.rooms.reportPeer(peer, context: anna).activity?.etag == version)
     peer.connected = false
     let waiting = try await component.rooms.reportPeer(peer, context: anna).activity
-    #expect(waiting?.contentState?.json.contains("#F7C948") == true)
+    #expect(waiting?.contentStateJson.contains("#F7C948") == true)
     // Another user's room is not affected, and without an activity nothing happens.
     #expect(try await component.rooms.reportPeer(peer, context: bruno).activity == nil)
     let leave = LeaveRoomRequest(app: app, roomId: Self.room)
@@ -155,7 +155,7 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     var join = Self.join("w")
-    join.waitingMinutesMax = 30
+    join.waitingLimit = .init(seconds: 30 * 60)
     _ = try await component.rooms.joinRoom(join, context: anna)
     var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
     fixture.clock.advance(ms: 29 * 60_000)
@@ -193,18 +193,18 @@ import Testing
     let start = StartUnreadActivityRequest(
       activityId: "u", app: app, environment: "development", origin: .local, itemsMax: 2)
     let started = try await component.unread.startUnreadActivity(start, context: anna).activity
-    #expect(started?.contentState?.json.contains("n-first") == true && started?.unread?.sequence == 10)
+    #expect(started?.contentStateJson.contains("n-first") == true && started?.unread?.sequence == 10)
     try await component.register(token(.activityUpdate, hex(1), activity: "u"), anna)
     let put = try await Self.put(component, Self.summary(3, ["third", "second", "first"]), 12)
     #expect(put.accepted && put.activityCount == 1)
-    let shown = try await component.get("u", anna).contentState?.json ?? ""
+    let shown = try await component.get("u", anna).contentStateJson
     #expect(shown.contains("n-third") && shown.contains("n-second") && !shown.contains("n-first"))
     #expect(shown.contains(#""unreadCount":3"#))
     // Neither an older nor a repeated summary replaces it.
     let refused = try await Self.put(component, Self.summary(0, []), 11)
     #expect(!refused.accepted && refused.knownSequence == 12)
     #expect(try await !Self.put(component, Self.summary(0, []), 12).accepted)
-    #expect(try await component.get("u", anna).contentState?.json == shown)
+    #expect(try await component.get("u", anna).contentStateJson == shown)
     #expect(try component.queued().count == 1)
     await component.close()
   }
@@ -235,9 +235,9 @@ import Testing
     try await component.register(other, anna)
     try await component.register(token(.device, hex(3)), bruno)
     var request = SendAlertRequest(userId: "anna", alertId: "n1:1", notificationId: "n1", app: app, alert: alert())
-    request.alert?.sound = "default"
+    request.alert?.sound = Sound(name: "default")
     request.badge = 4
-    request.data = try object(#"{"bucketId": "b"}"#)
+    request.dataJson = try object(#"{"bucketId": "b"}"#)
     let sent = try await component.unread.sendAlert(request, context: program)
     #expect(sent.apnsIds.count == 1 && !sent.repeatedAlert)
     let push = try #require(try component.queued().first)
@@ -259,9 +259,82 @@ import Testing
     request.userId = "nobody"
     #expect(try await component.unread.sendAlert(request, context: program).apnsIds.isEmpty)
     request.alertId = "big"
-    request.data = try object(#"{"s":"\#(String(repeating: "x", count: 5_000))"}"#)
+    request.dataJson = try object(#"{"s":"\#(String(repeating: "x", count: 5_000))"}"#)
     let large = await failure { try await component.unread.sendAlert(request, context: program) }
-    #expect(large?.reason == "PAYLOAD_TOO_LARGE" && large?.fieldViolations.map(\.field) == ["data"])
+    #expect(large?.reason == "PAYLOAD_TOO_LARGE" && large?.fieldViolations.map(\.field) == ["dataJson"])
+    await component.close()
+  }
+
+  @Test("a repeated pause or leave changes nothing that came after it")
+  func repeatedEventsOfDriversAreAnsweredFromTheStore() async throws {
+    let component = try await Fixture().open()
+    _ = try await component.timers.startTimer(Self.timerRequest("t"), context: anna)
+    let pause = PauseTimerRequest(activityId: "t", requestId: "p")
+    let paused = try await component.timers.pauseTimer(pause, context: anna)
+    let resume = ResumeTimerRequest(activityId: "t", requestId: "p")
+    let resumed = try await component.timers.resumeTimer(resume, context: anna)
+    #expect(try await component.timers.pauseTimer(pause, context: anna) == paused)
+    #expect(try await component.timers.resumeTimer(resume, context: anna) == resumed)
+    #expect(try await component.get("t", anna) == resumed.activity)
+    _ = try await component.rooms.joinRoom(Self.join("one"), context: anna)
+    let leave = LeaveRoomRequest(app: app, roomId: Self.room, requestId: "l")
+    let left = try await component.rooms.leaveRoom(leave, context: anna)
+    let disconnect = DisconnectRoomsRequest(app: app, requestId: "d")
+    #expect(try await component.rooms.disconnectRooms(disconnect, context: anna).endedCount == 0)
+    _ = try await component.rooms.joinRoom(Self.join("two"), context: anna)
+    #expect(try await component.rooms.leaveRoom(leave, context: anna) == left)
+    #expect(try await component.rooms.disconnectRooms(disconnect, context: anna).endedCount == 0)
+    #expect(try await component.get("two", anna).status == .active)
+    let all = EndAllActivitiesRequest(userId: "anna", requestId: "all")
+    #expect(try await component.debugging.endAllActivities(all, context: admin).endedCount == 2)
+    _ = try await component.start(local("later"), anna)
+    #expect(try await component.debugging.endAllActivities(all, context: admin).endedCount == 2)
+    #expect(try await component.get("later", anna).status == .active)
+    await component.close()
+  }
+
+  @Test func alertsHaveTheTypeThatAppleRequires() async throws {
+    let component = try await Fixture().open()
+    try await component.register(token(.device, hex(1)), anna)
+    func sent(_ request: SendAlertRequest) async throws -> QueuedPush {
+      _ = try await component.unread.sendAlert(request, context: program)
+      return try #require(try await component.sendAll().first)
+    }
+    // A badge is visible, so it is no background push, which APNs would throttle.
+    let badge = try await sent(.init(userId: "anna", alertId: "1", badge: 0))
+    #expect(badge.pushType == "alert" && badge.priority == 10 && badge.payload == #"{"aps":{"badge":0}}"#)
+    let silent = try await sent(.init(userId: "anna", alertId: "2", badge: 3, contentAvailable: true, urgency: .low))
+    #expect(silent.pushType == "alert" && silent.priority == 5)
+    #expect(silent.payload == #"{"aps":{"content-available":1,"badge":3}}"#)
+    let background = try await sent(.init(userId: "anna", alertId: "3", urgency: .high))
+    #expect(background.pushType == "background" && background.priority == 5)
+    #expect(background.payload == #"{"aps":{"content-available":1}}"#)
+    let critical = try await sent(
+      .init(
+        userId: "anna", alertId: "4",
+        alert: .init(title: "Fire", sound: .init(name: "siren", critical: true, volume: 0.5)),
+        interruptionLevel: .critical))
+    #expect(
+      critical.payload
+        == #"{"aps":{"alert":{"title":"Fire"},"sound":{"critical":1,"name":"siren","volume":0.5},"interruption-level":"critical"}}"#
+    )
+    let timely = try await sent(
+      .init(userId: "anna", alertId: "5", alert: .init(title: "t"), interruptionLevel: .timeSensitive))
+    #expect(timely.payload.contains(#""interruption-level":"time-sensitive""#))
+    await component.close()
+  }
+
+  @Test func alertIsRepeatedAfterItsExpirationTime() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    var request = SendAlertRequest(
+      userId: "anna", alertId: "n1", alert: alert(),
+      expireTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 1_000))
+    #expect(try await !component.unread.sendAlert(request, context: program).repeatedAlert)
+    fixture.clock.advance(ms: 2_000)
+    #expect(try await component.unread.sendAlert(request, context: program).repeatedAlert)
+    request.alertId = "n2"
+    #expect(await failure { try await component.unread.sendAlert(request, context: program) }?.reason == "TIME_PAST")
     await component.close()
   }
 
@@ -269,11 +342,11 @@ import Testing
     let component = try await Fixture().open()
     let debugging = component.debugging
     let start = TestStartRequest(userId: "anna", app: app, environment: "development", origin: .local)
-    #expect(try await debugging.testStart(start, context: admin).activity?.room?.phase == "waiting")
+    #expect(try await debugging.testStart(start, context: admin).activity?.room?.phase == .waiting)
     let connected = TestToConnectedRequest(userId: "anna", app: app)
-    #expect(try await debugging.testToConnected(connected, context: admin).activity?.room?.phase == "connected")
+    #expect(try await debugging.testToConnected(connected, context: admin).activity?.room?.phase == .connected)
     let waiting = TestToWaitingRequest(userId: "anna", app: app)
-    #expect(try await debugging.testToWaiting(waiting, context: admin).activity?.room?.phase == "waiting")
+    #expect(try await debugging.testToWaiting(waiting, context: admin).activity?.room?.phase == .waiting)
     let status = GetActivityStatusRequest(userId: "anna", app: app)
     #expect(try await debugging.getActivityStatus(status, context: admin).liveCount == 1)
     let end = TestEndRequest(userId: "anna", app: app)

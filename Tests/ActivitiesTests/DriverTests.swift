@@ -11,10 +11,10 @@ import Testing
 @Suite struct DriverTests {
   private static let startMs: Int64 = 1_770_000_000_000
 
-  private static func timer(durationMs: Int64 = 1_800_000, type: String = "countdown") -> TimerMachine {
+  private static func timer(durationMs: Int64? = 1_800_000, type: TimerSessionType = .countdown) -> TimerMachine {
     let state = TimerState(
-      startedAt: ProtoTimestamp(millisecondsSince1970: startMs), durationMs: durationMs, methodName: "Workout \"A\"",
-      sessionType: type)
+      startTime: ProtoTimestamp(millisecondsSince1970: startMs),
+      duration: durationMs.map { ProtoDuration(milliseconds: $0) }, methodName: "Workout \"A\"", sessionType: type)
     return TimerMachine(state)
   }
 
@@ -24,12 +24,12 @@ import Testing
     #expect(timer.elapsedMs(atMs: Self.startMs + 100_000) == 60_000)
     #expect(timer.endMs == nil)
     #expect(try timer.handle(.resume, atMs: Self.startMs + 90_000) == .update)
-    #expect(timer.state.totalPausedMs == 30_000)
-    #expect(timer.state.startedAt?.millisecondsSince1970 == Self.startMs)
+    #expect(timer.state.totalPaused?.milliseconds == 30_000)
+    #expect(timer.state.startTime?.millisecondsSince1970 == Self.startMs)
     #expect(timer.endMs == Self.startMs + 1_830_000)
     #expect(try timer.handle(.pause, atMs: Self.startMs + 200_000) == .update)
     #expect(try timer.handle(.resume, atMs: Self.startMs + 205_000) == .update)
-    #expect(timer.state.totalPausedMs == 35_000)
+    #expect(timer.state.totalPaused?.milliseconds == 35_000)
     #expect(timer.elapsedMs(atMs: Self.startMs + 335_000) == 300_000)
   }
 
@@ -42,20 +42,20 @@ import Testing
     #expect(throws: RPCError.refused("activityId", "the timer is already paused", .timerPaused)) {
       try timer.handle(.pause, atMs: Self.startMs + 3)
     }
-    #expect(timer.state.pausedAt?.millisecondsSince1970 == Self.startMs + 2)
+    #expect(timer.state.pauseTime?.millisecondsSince1970 == Self.startMs + 2)
   }
 
   @Test func timerEndsByStopOrCompletion() throws {
     var stopped = Self.timer()
     _ = try stopped.handle(.pause, atMs: Self.startMs + 1_000)
     #expect(try stopped.handle(.stop, atMs: Self.startMs + 5_000) == .end(.requested, .immediate))
-    #expect(stopped.state.totalPausedMs == 4_000 && stopped.state.pausedAt == nil)
+    #expect(stopped.state.totalPaused?.milliseconds == 4_000 && stopped.state.pauseTime == nil)
     var done = Self.timer()
     let atMs = Self.startMs + 1_800_000
     #expect(try done.handle(.timeOver, atMs: atMs - 1) == .keep)
     #expect(try done.handle(.timeOver, atMs: atMs) == .end(.completed, .at(atMs + 300_000)))
-    #expect(done.state.sessionType == "completed")
-    var open = Self.timer(durationMs: 0, type: "countup")
+    #expect(done.state.sessionType == .countdown && done.content(.unix).contains(#""sessionType":"completed""#))
+    var open = Self.timer(durationMs: nil, type: .countup)
     #expect(try open.handle(.timeOver, atMs: .max) == .keep)
     #expect(try open.handle(.complete, atMs: atMs) == .end(.completed, .at(atMs + 300_000)))
   }
@@ -65,7 +65,7 @@ import Testing
     _ = try timer.handle(.pause, atMs: Self.startMs - 10_000)
     #expect(timer.elapsedMs(atMs: Self.startMs) == 0)
     _ = try timer.handle(.resume, atMs: Self.startMs - 20_000)
-    #expect(timer.state.totalPausedMs == 0)
+    #expect(timer.state.totalPaused?.milliseconds == 0)
   }
 
   @Test func timerContentMatchesTheWidget() throws {
@@ -84,7 +84,7 @@ import Testing
 
   @Test func roomTurnsGreenAndYellow() {
     let id = String(repeating: "a", count: 48)
-    var room = RoomMachine(roomID: id, waitingMinutesMax: 30, atMs: Self.startMs)
+    var room = RoomMachine(roomID: id, waitingLimit: .init(seconds: 1_800), atMs: Self.startMs)
     #expect(
       room.content(.foundation)
         == ##"{"phase":"waiting","roomId":"\##(id)","title":"Waiting for peer","colorHex":"#F7C948","lastUpdated":791692800}"##
@@ -106,14 +106,14 @@ import Testing
   }
 
   private static func item(_ id: String, title: String) -> UnreadItem {
-    UnreadItem(id: id, title: title, bucketId: "b", createdAt: ProtoTimestamp(millisecondsSince1970: startMs))
+    UnreadItem(id: id, title: title, bucketId: "b", createTime: ProtoTimestamp(millisecondsSince1970: startMs))
   }
 
   @Test func unreadSummaryShowsTheNewestItems() throws {
     var summary = UnreadSummary(notifications: (1...5).map { Self.item("n\($0)", title: "t\($0)") })
     summary.notifications[0].subtitle = "s"
     summary.unreadCount = 7
-    summary.lastUpdate = ProtoTimestamp(millisecondsSince1970: Self.startMs)
+    summary.updateTime = ProtoTimestamp(millisecondsSince1970: Self.startMs)
     #expect(
       UnreadRenderer(itemsMax: 2, dates: .foundation).content(summary)
         == #"{"notifications":[{"id":"n1","title":"t1","subtitle":"s","bucketId":"b","createdAt":791692800},{"id":"n2","title":"t2","bucketId":"b","createdAt":791692800}],"unreadCount":7,"lastUpdate":791692800}"#

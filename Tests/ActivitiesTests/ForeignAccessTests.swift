@@ -28,13 +28,18 @@ import Testing
       let request = BatchUpdateActivitiesRequest(requests: [try update(id, "{}")])
       let results = try await component.activities.batchUpdateActivities(request, context: context).results
       guard case .error(let error)? = results[0].outcome else { return }
-      throw RPCError(.notFound, error.message, reason: error.reason, errorMetadata: ["field": error.field])
+      throw RPCError(
+        .notFound, error.message, reason: error.reason, errorMetadata: ["field": error.violations.map(\.field).joined()]
+      )
     },
     Case(method: ActivitiesServiceMethods.endActivity) { component, id, context in
       _ = try await component.end(id, context)
     },
     Case(method: ActivitiesServiceMethods.getActivity) { component, id, context in
       _ = try await component.get(id, context)
+    },
+    Case(method: ActivitiesServiceMethods.listActivityChanges) { component, id, context in
+      _ = try await component.activities.listActivityChanges(.init(activityId: id), context: context)
     },
     Case(method: ActivitiesServiceMethods.watchActivities) { component, id, context in
       let request = WatchActivitiesRequest(activityId: id)
@@ -68,6 +73,10 @@ import Testing
     Case(method: ActivitiesServiceMethods.listActivities) { component, _, context in
       _ = try await component.activities.listActivities(.init(), context: context)
     },
+    Case(method: PushTokensServiceMethods.updateInstallation) { component, _, context in
+      _ = try await component.tokens.updateInstallation(
+        .init(app: app, installationId: "phone", frequentPushesEnabled: true), context: context)
+    },
     Case(method: PushTokensServiceMethods.listPushTokens) { component, _, context in
       _ = try await component.tokens.listPushTokens(.init(), context: context)
     },
@@ -76,7 +85,8 @@ import Testing
     },
     Case(method: TimersServiceMethods.startTimer) { component, id, context in
       let request = StartTimerRequest(
-        activityId: id, app: app, environment: "development", origin: .local, sessionType: "single", durationMs: 60_000)
+        activityId: id, app: app, environment: "development", origin: .local, sessionType: .single,
+        duration: .init(seconds: 60))
       _ = try await component.timers.startTimer(request, context: context)
     },
     Case(method: RoomsServiceMethods.joinRoom) { component, id, context in
@@ -168,6 +178,9 @@ import Testing
     let asked = request
     #expect(await failure { try await component.start(asked, anna) }?.code == .permissionDenied)
     #expect(await failure { try await component.start(asked, admin) } == nil)
+    request.channelId = unknownChannel
+    let unknown = request
+    #expect(await failure { try await component.start(unknown, admin) }?.reason == "CHANNEL_NOT_FOUND")
     await component.close()
   }
 

@@ -114,7 +114,7 @@ import Testing
       component, [Self.state(1), Self.state(2, etag: "v1"), Self.state(3, etag: "v2"), Self.state(4, "none")])
     #expect(Self.outcomes(results) == ["v2", "ETAG_MISMATCH", "v3", "ACTIVITY_NOT_FOUND"])
     let kept = try await component.get("a", anna)
-    #expect(kept.etag == "v3" && kept.contentState?.json == #"{"n":3}"#)
+    #expect(kept.etag == "v3" && kept.contentStateJson == #"{"n":3}"#)
     let queued = try component.queued()
     #expect(Self.numbers(queued) == ["update 3"] && queued[0].timestamp == kept.apsTimestamp)
     #expect(try results[2].get()?.apsTimestamp == kept.apsTimestamp)
@@ -132,7 +132,7 @@ import Testing
         Self.state(3),
       ])
     #expect(Self.outcomes(results) == ["v2", "ETAG_MISMATCH", "v3", "ACTIVITY_EXISTS", "v4"])
-    #expect(try await component.get("a", anna).contentState?.json == #"{"n":3}"#)
+    #expect(try await component.get("a", anna).contentStateJson == #"{"n":3}"#)
     #expect(Self.numbers(try component.queued()) == ["update 3"])
     await component.close()
   }
@@ -142,7 +142,7 @@ import Testing
     let results = try await inOneCommit(component, [Self.state(1), Self.state(2), Self.end(), Self.state(3)])
     #expect(Self.outcomes(results) == ["v2", "v3", "v4", "ACTIVITY_ENDED"])
     let ended = try await component.get("a", anna)
-    #expect(ended.status == .ended && ended.contentState?.json == #"{"n":2}"#)
+    #expect(ended.status == .ended && ended.contentStateJson == #"{"n":2}"#)
     let queued = try component.queued()
     #expect(Self.numbers(queued) == ["end 2"] && queued[0].timestamp == ended.apsTimestamp)
     await component.close()
@@ -186,7 +186,7 @@ import Testing
     let results = try await inOneCommit(component, [Self.state(1), batch, Self.state(5, etag: "v3")])
     #expect(Self.outcomes(results) == ["v2", "", "v4"])
     #expect(Self.numbers(try component.queued()) == ["update 5"])
-    #expect(try await component.get("b", anna).contentState?.json == #"{"n":3}"#)
+    #expect(try await component.get("b", anna).contentStateJson == #"{"n":3}"#)
     await component.close()
   }
 
@@ -219,7 +219,7 @@ import Testing
     let component = try await Fixture().open()
     let timer = StartTimerRequest(
       activityId: "t", app: app, environment: "development", origin: .local, methodName: "Run",
-      sessionType: "countdown", durationMs: 600_000)
+      sessionType: .countdown, duration: .init(seconds: 600))
     _ = try await component.timers.startTimer(timer, context: anna)
     let batch = BatchUpdateActivitiesRequest(requests: [try update("t", #"{"n":1}"#)])
     let results = try await component.activities.batchUpdateActivities(batch, context: anna).results
@@ -227,7 +227,7 @@ import Testing
       Issue.record("a caller's state was accepted")
       return
     }
-    #expect(error.reason == "ACTIVITY_DRIVEN" && error.field == "requests[0].contentState")
+    #expect(error.reason == "ACTIVITY_DRIVEN" && error.violations.map(\.field) == ["requests[0].contentStateJson"])
     await component.close()
   }
 
@@ -266,6 +266,24 @@ import Testing
     let results = try await inOneCommit(component, [ask(1), ask(2)])
     #expect(Self.outcomes(results) == ["v2", "v3"])
     #expect(Self.numbers(try component.queued()) == ["broadcast 2"])
+    await component.close()
+  }
+
+  @Test func channelThatStoresNothingGetsNoExpiration() async throws {
+    let component = try await Fixture().open()
+    for (id, policy) in [("AAAA", MessageStoragePolicy.noneValue), ("BBBB", .mostRecent)] {
+      let channel = BroadcastChannel(id: id, app: app, environment: "development", storagePolicy: policy)
+      _ = try await component.store.write { try channel.remember($0, atMs: 1) }
+      var request = try local(id)
+      request.channelId = id
+      _ = try await component.start(request, admin)
+      _ = try await component.update(id, #"{"n":1}"#, admin)
+    }
+    let expirations = try component.store.readSingle { transaction in
+      try transaction.query("SELECT expiration_ms FROM pushes ORDER BY lane") { try $0.integer(0) }
+    }
+    // APNs stores the newest message until the activity would leave the Lock Screen.
+    #expect(expirations == [0, Fixture.startMs + 12 * 3_600_000])
     await component.close()
   }
 

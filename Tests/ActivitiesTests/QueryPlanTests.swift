@@ -23,6 +23,8 @@ import Testing
     ("live tokens", TokenRow.liveSQL), ("live tokens of app", TokenRow.liveOfAppSQL),
     ("list tokens", SQLiteActivitiesRepository.listTokensSQL),
     ("list live tokens", SQLiteActivitiesRepository.listLiveTokensSQL),
+    ("values", TokenRow.valuesSQL), ("set values", TokenRow.setValuesSQL),
+    ("tokens of an installation", TokenRow.liveCountSQL),
     ("retire", TokenRow.retireSQL), ("use", TokenRow.useSQL),
     ("changes", ActivityChangeLog.ofUserSQL), ("last change", ChangeLogTable.lastSQL), ("due", TimerTable.dueSQL),
     ("take", TimerTable.takeSQL), ("next", TimerTable.nextSQL), ("retired", ActivityRetention.retiredSQL),

@@ -36,10 +36,16 @@ final class Fixture: Sendable {
     return try await ActivitiesComponent(
       configuration, group: MultiThreadedEventLoopGroup.singleton,
       environment: .init(nowMs: { self.clock.nowMs }, steadyMs: { self.clock.nowMs }),
-      sender: sender, canSign: { app, _ in app != "com.example.unsigned" })
+      sender: sender, canSign: { app, _ in app != "com.example.unsigned" },
+      checkChannel: { _, _, id in
+        if id == unknownChannel { throw RPCError.missing("channel", id, field: "channelId", .channelNotFound) }
+      })
   }
 
 }
+
+/// A channel that APNs does not know.
+let unknownChannel = "bm9uZQ=="
 
 /// A push in the queue.
 struct QueuedPush: Sendable, Hashable {
@@ -95,7 +101,8 @@ func serviceContext(scopes: [String]) -> CallContext {
 
 let app = "com.example.growth"
 
-func object(_ json: String) throws -> ProtoStruct { try ProtoStruct(json: json) }
+/// Returns a text that is checked to be a JSON object.
+func object(_ json: String) throws -> String { try ProtoStruct(json: json).json }
 
 func alert() -> Alert {
   Alert(title: "Title", body: "Body")
@@ -104,7 +111,7 @@ func alert() -> Alert {
 /// Returns a local start.
 func local(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivityRequest {
   StartActivityRequest(
-    activityId: id, app: app, environment: "development", origin: .local, contentState: try object(state))
+    activityId: id, app: app, environment: "development", origin: .local, contentStateJson: try object(state))
 }
 
 /// Returns a remote start with all required fields.
@@ -112,13 +119,13 @@ func remote(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActiv
   var request = try local(id, state: state)
   request.origin = .remote
   request.attributesType = "TimerActivityAttributes"
-  request.attributes = try object(#"{"methodId":"m1"}"#)
+  request.attributesJson = try object(#"{"methodId":"m1"}"#)
   request.alert = alert()
   return request
 }
 
 func update(_ id: String, _ state: String) throws -> UpdateActivityRequest {
-  UpdateActivityRequest(activityId: id, contentState: try object(state))
+  UpdateActivityRequest(activityId: id, contentStateJson: try object(state))
 }
 
 func token(_ kind: PushTokenKind, _ hex: String, activity: String = "", installation: String = "phone")
@@ -153,7 +160,7 @@ extension ActivitiesComponent {
   }
 
   @discardableResult
-  func register(_ request: RegisterPushTokenRequest, _ context: CallContext) async throws -> PushTokenInfo {
+  func register(_ request: RegisterPushTokenRequest, _ context: CallContext) async throws -> PushToken {
     try #require(try await tokens.registerPushToken(request, context: context).token)
   }
 }

@@ -2,6 +2,7 @@ import APNs
 import CampanileAPI
 import CampanileBase
 import CampanileCodec
+import CampanileCrypto
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -134,6 +135,82 @@ import Testing
     #expect(left.map(\.id) == [used.id])
     let counts = try component.store.read { try component.repository.counts(user: "anna", $0) }
     #expect(counts.tokens == 1)
+    await component.close()
+  }
+
+  @Test func installationsReportVersionAndFrequentPushes() async throws {
+    let component = try await Fixture().open()
+    func update(_ change: (inout UpdateInstallationRequest) -> Void) async throws -> Int32 {
+      var request = UpdateInstallationRequest(app: app, installationId: "phone")
+      change(&request)
+      return try await component.tokens.updateInstallation(request, context: anna).tokenCount
+    }
+    // Without a token nothing is stored.
+    #expect(try await update { $0.frequentPushesEnabled = true } == 0)
+    var device = token(.device, hex(1))
+    device.osVersion = OsVersion(major: 17, minor: 1, patch: 2)
+    let first = try await component.register(device, anna)
+    #expect(first.osVersion == device.osVersion && first.frequentPushesEnabled == nil)
+    #expect(try await update { $0.frequentPushesEnabled = false } == 1)
+    // Later tokens have the values of their installation; those of other installations and users do not.
+    let start = try await component.register(token(.pushToStart, hex(2)), anna)
+    #expect(start.osVersion == device.osVersion && start.frequentPushesEnabled == false)
+    #expect(try await component.register(token(.pushToStart, hex(3), installation: "pad"), anna).osVersion == nil)
+    #expect(try await component.register(token(.device, hex(4)), bruno).osVersion == nil)
+    #expect(try await update { $0.osVersion = OsVersion(major: 17, minor: 10, patch: 0) } == 2)
+    let known = try await component.tokens.getPushToken(.init(tokenId: first.id), context: anna).token
+    #expect(known?.osVersion?.minor == 10 && known?.frequentPushesEnabled == false)
+    // A token that moves takes its installation's values along, even if it is the only one.
+    let invalid = await failure { try await update { $0.osVersion = OsVersion(major: 0) } }
+    #expect(invalid?.fieldViolations.map(\.field) == ["osVersion.major"])
+    await component.close()
+  }
+
+  @Test("devices whose system cannot start activities remotely are left out", arguments: [false, true])
+  func startsSkipOldSystems(_ hasChannel: Bool) async throws {
+    let component = try await Fixture().open()
+    var request = try remote("a")
+    if hasChannel { request.channelId = "AAAA" }
+    let boundary = hasChannel ? OsVersion(major: 18) : OsVersion(major: 17, minor: 2)
+    let below = hasChannel ? OsVersion(major: 17, minor: 999, patch: 999) : OsVersion(major: 17, minor: 1, patch: 1_000)
+    var old = token(.pushToStart, hex(1))
+    old.osVersion = below
+    // The owner starts a channel's activity as an operator.
+    _ = try await component.tokens.registerPushToken(old, context: admin)
+    let refused = await failure { try await component.start(request, admin) }
+    #expect(refused?.reason == "PUSH_TO_START_TOKEN_MISSING")
+    var new = token(.pushToStart, hex(2), installation: "pad")
+    new.osVersion = boundary
+    let pad = try await component.register(new, admin)
+    let unknown = try await component.register(token(.pushToStart, hex(3), installation: "watch"), admin)
+    _ = try await component.start(request, admin)
+    #expect(Set(try component.queued().map(\.target)) == [pad.id, unknown.id])
+    await component.close()
+  }
+
+  @Test("an activity whose user allows frequent updates has a larger budget", arguments: [false, true])
+  func frequentPushesEnlargeTheBudget(_ isFrequent: Bool) async throws {
+    let fixture = try Fixture()
+    let sender = FakeSender()
+    let component = try await fixture.open(sender: sender)
+    _ = try await component.start(local("a"), anna)
+    var request = token(.activityUpdate, hex(1), activity: "a")
+    request.frequentPushesEnabled = isFrequent
+    try await component.register(request, anna)
+    let key = SigningKey(teamId: "TEAM123456", keyId: "KEY1111111")
+    #expect(component.delivery.delivery.keys.add(.init(description: key, key: try .generate())))
+    var high = 0
+    for number in 1...20 {
+      _ = try await component.update("a", #"{"n":\#(number)}"#, anna)
+      fixture.clock.advance(ms: 1_000)
+      _ = try await component.deliverOnce()
+      for sent in sender.takeRequests() {
+        if sent.priority == 10 { high += 1 }
+        sender.answer(sent, status: 200)
+      }
+      _ = try await component.deliverOnce()
+    }
+    #expect(high == (isFrequent ? 20 : 8))
     await component.close()
   }
 

@@ -54,30 +54,40 @@ import Testing
     }
   }
 
-  @Test func aBatchIsAllOrNothing() async throws {
+  @Test func meetingAttendanceIsAllOrNothing() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
       let late = try await component.makeMember("Late", initiation: "2026-02-01")
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - 10 * Fixture.dayMs, .completed)
-      var request = BatchRecordAttendanceRequest(
+      var request = RecordMeetingAttendanceRequest(
         meetingId: meeting.id,
         entries: [anna, late].map { .init(memberId: $0.id, status: .present) })
-      let error = await failure { try await component.attendance.batchRecordAttendance(request, context: admin) }
+      let error = await failure { try await component.attendance.recordMeetingAttendance(request, context: admin) }
       #expect(error?.reason == "BEFORE_INITIATION")
       #expect(error?.fieldViolations.first?.field == "entries[1].memberId")
       #expect(try await component.figures(anna).presentCount == 0)
       #expect(try component.verify().verifiedCount == 3)
       request.entries.removeLast()
-      #expect(try await component.attendance.batchRecordAttendance(request, context: admin).attendances.count == 1)
+      #expect(try await component.attendance.recordMeetingAttendance(request, context: admin).attendances.count == 1)
       request.entries.append(request.entries[0])
       #expect(
-        await refusal { try await component.attendance.batchRecordAttendance(request, context: admin) }
+        await refusal { try await component.attendance.recordMeetingAttendance(request, context: admin) }
           == "INVALID_ARGUMENT MEMBER_REPEATED")
       request.entries = Array(repeating: request.entries[0], count: 1_001)
       #expect(
-        await refusal { try await component.attendance.batchRecordAttendance(request, context: admin) }
+        await refusal { try await component.attendance.recordMeetingAttendance(request, context: admin) }
           == "INVALID_ARGUMENT TOO_MANY")
+      request.entries = []
+      #expect(
+        await refusal { try await component.attendance.recordMeetingAttendance(request, context: admin) }
+          == "INVALID_ARGUMENT REQUIRED")
+      request.entries = [.init(memberId: anna.id), .init(memberId: anna.id, status: .init(rawValue: 9))]
+      let invalid = await failure { try await component.attendance.recordMeetingAttendance(request, context: admin) }
+      #expect(
+        invalid?.fieldViolations.map { "\($0.field) \($0.reason)" } == [
+          "entries[0].status ENUM_UNSPECIFIED", "entries[1].status ENUM_UNKNOWN",
+        ])
     }
   }
 
@@ -127,6 +137,12 @@ import Testing
       fixture.clock.advance(ms: 2 * CheckInCode.stepMs)
       #expect(await refusal { try await checkIn(first, "anna") } == "FAILED_PRECONDITION CODE_EXPIRED")
       #expect(await refusal { try await checkIn(first + "x", "anna") } == "INVALID_ARGUMENT CODE_INVALID")
+      // A malformed code and a forged signature get the same error.
+      let malformed = await failure { try await checkIn("x", "anna") }
+      let forged = await failure {
+        try await checkIn(first.prefix(first.utf8.count - 22) + String(repeating: "A", count: 22), "anna")
+      }
+      #expect(malformed?.reason == "CODE_INVALID" && malformed == forged)
       // The secretary corrects the record, and the member presents a newer code.
       try await component.record(anna, meeting, .absent)
       #expect(try await checkIn(try await code(), "anna").attendance?.status == .present)

@@ -44,17 +44,18 @@ import Testing
   }
 
   /// The chain locates any change made directly in the file.
-  @Test(arguments: [
-    ("UPDATE audit SET actor = 'm_9' WHERE sequence = 2", 2, "HASH_MISMATCH"),
-    ("UPDATE audit SET at_ms = at_ms + 1 WHERE sequence = 1", 1, "HASH_MISMATCH"),
-    ("UPDATE audit SET new_json = '{}' WHERE sequence = 2", 2, "VALUE_MISMATCH"),
-    ("UPDATE audit SET salt = NULL WHERE sequence = 2", 2, "VALUE_MISMATCH"),
-    ("DELETE FROM audit WHERE sequence = 2", 2, "SEQUENCE_GAP"),
-    ("DELETE FROM audit WHERE sequence = 1", 1, "SEQUENCE_GAP"),
-    ("DELETE FROM audit WHERE sequence >= 3", 3, "SEQUENCE_GAP"),
-    ("UPDATE audit SET value_digest = hash WHERE sequence = 3", 3, "HASH_MISMATCH"),
-  ])
-  func verificationDetectsTampering(_ sql: String, _ sequence: Int64, _ reason: String) async throws {
+  @Test(
+    arguments: [
+      ("UPDATE audit SET actor = 'm_9' WHERE sequence = 2", 2, .hashMismatch),
+      ("UPDATE audit SET at_ms = at_ms + 1 WHERE sequence = 1", 1, .hashMismatch),
+      ("UPDATE audit SET new_json = '{}' WHERE sequence = 2", 2, .valueMismatch),
+      ("UPDATE audit SET salt = NULL WHERE sequence = 2", 2, .valueMismatch),
+      ("DELETE FROM audit WHERE sequence = 2", 2, .sequenceGap),
+      ("DELETE FROM audit WHERE sequence = 1", 1, .sequenceGap),
+      ("DELETE FROM audit WHERE sequence >= 3", 3, .sequenceGap),
+      ("UPDATE audit SET value_digest = hash WHERE sequence = 3", 3, .hashMismatch),
+    ] as [(String, Int64, AuditFault)])
+  func verificationDetectsTampering(_ sql: String, _ sequence: Int64, _ fault: AuditFault) async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       for name in ["Anna", "Bruno", "Carla"] { _ = try await component.makeMember(name) }
@@ -62,7 +63,7 @@ import Testing
       _ = try await component.store.write { try $0.execute(sql) }
       // The end is known from before, so a truncated log is detected too.
       let found = try component.verify(knownSequence: before.lastSequence, knownHash: before.lastHash)
-      #expect((found.intact, found.brokenSequence, found.brokenReason) == (false, sequence, reason))
+      #expect((found.intact, found.brokenSequence, found.fault) == (false, sequence, fault))
     }
   }
 
@@ -75,7 +76,7 @@ import Testing
       _ = try await component.makeMember("Bruno")
       #expect(try component.verify().intact)
       let found = try component.verify(knownSequence: 1, knownHash: known.lastHash)
-      #expect(found.brokenReason == "KNOWN_HASH_MISMATCH")
+      #expect(found.fault == .knownHashMismatch)
     }
   }
 
@@ -108,16 +109,16 @@ import Testing
     }
   }
 
-  @Test func batchCanBeUndoneAndRedone() async throws {
+  @Test func recordsOfAMeetingCanBeUndoneAndRedone() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
       let bruno = try await component.makeMember("Bruno")
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .absent)
-      let request = BatchRecordAttendanceRequest(
+      let request = RecordMeetingAttendanceRequest(
         meetingId: meeting.id, entries: [anna, bruno].map { .init(memberId: $0.id, status: .present) })
-      _ = try await component.attendance.batchRecordAttendance(request, context: admin)
+      _ = try await component.attendance.recordMeetingAttendance(request, context: admin)
       func records() async throws -> [AttendanceStatus] {
         try await component.attendance.listMeetingAttendance(.init(meetingId: meeting.id), context: admin)
           .attendances.compactMap(\.status)
@@ -175,13 +176,28 @@ import Testing
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", pin: "471147")
       _ = try await component.lodge.updateLodgeSettings(
-        .init(settings: LodgeSettings(lateConfirmationHours: 1)), context: admin)
+        .init(settings: LodgeSettings(lateConfirmation: .init(seconds: 3_600))), context: admin)
       for sequence: Int64 in 1...3 {
         #expect(await refusal { try await undo(component, sequence) } == "FAILED_PRECONDITION NOT_UNDOABLE")
       }
       for sequence: Int64 in [0, -1, 99, .max] {
         #expect(await refusal { try await undo(component, sequence) } == "NOT_FOUND AUDIT_ENTRY_NOT_FOUND")
       }
+    }
+  }
+
+  @Test func repeatedUndoIsNotUndone() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna")
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
+      try await component.record(anna, meeting, .present)
+      let request = UndoChangeRequest(sequence: 3, requestId: "u1")
+      let undone = try await component.lodge.undoChange(request, context: admin)
+      #expect(undone.entry?.undoOf == 3)
+      #expect(try await component.lodge.undoChange(request, context: admin) == undone)
+      #expect(try component.verify().verifiedCount == 4)
+      #expect(await refusal { try await undo(component, 3) } == "ABORTED CHANGED_SINCE")
     }
   }
 }

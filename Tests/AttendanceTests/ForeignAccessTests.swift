@@ -44,7 +44,11 @@ import Testing
     ),
     (
       MembersServiceMethods.setMemberPin, .admin,
-      { _ = try await $0.members.setMemberPin(.init(memberId: "m_2"), context: $1) }
+      { _ = try await $0.members.setMemberPin(.init(memberId: "m_2", pin: "471147"), context: $1) }
+    ),
+    (
+      MembersServiceMethods.removeMemberPin, .admin,
+      { _ = try await $0.members.removeMemberPin(.init(memberId: "m_2"), context: $1) }
     ),
     (
       MembersServiceMethods.eraseMember, .admin,
@@ -111,10 +115,10 @@ import Testing
       }
     ),
     (
-      AttendanceServiceMethods.batchRecordAttendance, .secretary,
+      AttendanceServiceMethods.recordMeetingAttendance, .secretary,
       { component, context in
-        let entry = BatchRecordAttendanceRequest.AttendanceEntry(memberId: "m_2", status: .present)
-        _ = try await component.attendance.batchRecordAttendance(
+        let entry = RecordMeetingAttendanceRequest.AttendanceEntry(memberId: "m_2", status: .present)
+        _ = try await component.attendance.recordMeetingAttendance(
           .init(meetingId: "t_1", entries: [entry]), context: context)
       }
     ),
@@ -130,7 +134,10 @@ import Testing
       AttendanceServiceMethods.listMemberAttendance, .member,
       { _ = try await $0.attendance.listMemberAttendance(.init(memberId: "m_2"), context: $1) }
     ),
-    (AttendanceServiceMethods.listChanges, .member, { _ = try await $0.attendance.listChanges(.init(), context: $1) }),
+    (
+      AttendanceServiceMethods.listRosterChanges, .member,
+      { _ = try await $0.attendance.listRosterChanges(.init(), context: $1) }
+    ),
     (
       StatisticsServiceMethods.getMemberStatistics, .member,
       { _ = try await $0.statistics.getMemberStatistics(.init(memberId: "m_2"), context: $1) }
@@ -152,7 +159,7 @@ import Testing
       LodgeServiceMethods.updateLodgeSettings, .admin,
       {
         _ = try await $0.lodge.updateLodgeSettings(
-          .init(settings: LodgeSettings(lateConfirmationHours: 2)), context: $1)
+          .init(settings: LodgeSettings(lateConfirmation: .init(seconds: 7_200))), context: $1)
       }
     ),
     (LodgeServiceMethods.listAuditEntries, .admin, { _ = try await $0.lodge.listAuditEntries(.init(), context: $1) }),
@@ -160,7 +167,7 @@ import Testing
       LodgeServiceMethods.undoChange, .admin,
       { component, context in
         // Create an entry, because unknown entries have another error.
-        _ = try await component.members.updateMember(.init(member: Member(id: "m_2", firstName: "B")), context: admin)
+        _ = try await component.members.updateMember(.init(member: Member(id: "m_2", givenName: "B")), context: admin)
         let last = try await component.lodge.listAuditEntries(.init(pageSize: 1), context: admin).entries[0]
         _ = try await component.lodge.undoChange(.init(sequence: last.sequence), context: context)
       }
@@ -171,7 +178,7 @@ import Testing
   /// cover them.
   private static let elsewhere: Set<String> = [
     "Login", "GetCalendar", "GetCurrentMember", "Logout", "ChangePin", "ConfirmAttendance", "CheckIn",
-    "DeleteCalendarFeed", "ExportMemberData", "ImportCsv", "ExportCsv", "VerifyAuditLog", "WatchChanges",
+    "DeleteCalendarFeed", "ExportMemberData", "ImportCsv", "ExportCsv", "VerifyAuditLog", "WatchRosterChanges",
   ]
 
   private static var calls: [(MethodDescriptor, Needs, Call)] { members + meetings + records }

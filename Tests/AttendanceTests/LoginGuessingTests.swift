@@ -157,11 +157,11 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       let token = try await component.login("Anna", "4711").sessionToken
       for pin in ["4711", "47114"] {
         let set = await failure { try await component.setPin(anna, pin) }
-        #expect(set?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["pin OUT_OF_RANGE"])
+        #expect(set?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["pin TOO_SHORT"])
         let changed = await failure {
           try await component.sessions.changePin(.init(oldPin: "4711", newPin: pin), context: session(token))
         }
-        #expect(changed?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["newPin OUT_OF_RANGE"])
+        #expect(changed?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["newPin TOO_SHORT"])
       }
       _ = try await component.sessions.changePin(.init(oldPin: "4711", newPin: "471147"), context: session(token))
       _ = try await component.login("Anna", "471147")

@@ -36,7 +36,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
-      let notes = String(repeating: "🙂", count: MeetingRules.notesMax)
+      let notes = String(repeating: "🙂", count: 4_096)
       for index: Int64 in 0..<300 {
         let meeting = Meeting(
           startTime: ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + index * 1_000),
@@ -54,13 +54,13 @@ import Testing
       } while !request.pageToken.isEmpty
       #expect(found == (1...300).reversed().map { "t_\($0)" })
       #expect(pages > 1)
-      var changes = ListChangesRequest(pageSize: 1_000)
+      var changes = ListRosterChangesRequest(pageSize: 1_000, fromStart: true)
       var told = 0
       while true {
-        let page = try await component.attendance.listChanges(changes, context: anna)
+        let page = try await component.attendance.listRosterChanges(changes, context: anna)
         #expect(page.jsonUTF8Bytes().count < Self.frameBytesMax)
         told += page.changes.count
-        changes.since = page.nextSince
+        changes.resumeToken = page.resumeToken
         if !page.hasMore { break }
       }
       #expect(told == 301)

@@ -118,10 +118,16 @@ import Testing
         await refusal { try await component.members.eraseMember(request, context: admin) }
           == "FAILED_PRECONDITION NAME_NOT_CONFIRMED")
       request.confirmName = "Anna Rossi"
+      request.etag = "v9"
+      #expect(
+        await refusal { try await component.members.eraseMember(request, context: admin) } == "ABORTED ETAG_MISMATCH")
+      request.etag = try #require(
+        try await component.members.getMember(.init(memberId: anna.id), context: admin).member
+      ).etag
       let erased = try await component.members.eraseMember(request, context: admin)
       #expect(erased.member?.name == "Erased m_1")
       #expect(erased.member?.active == false)
-      #expect(erased.redactedAuditEntries == 2)
+      #expect(erased.redactedEntryCount == 2)
       // Erasing again changes nothing.
       #expect(try await component.members.eraseMember(request, context: admin).member == erased.member)
       let counts = try await component.attendance.listMeetingAttendance(.init(meetingId: meeting.id), context: admin)
@@ -174,8 +180,21 @@ import Testing
       #expect(try await ids(2024, .cancelled) == [old.id])
       #expect(try await ids(2024, .completed) == [])
       #expect(try await ids(0, .scheduled) == upcoming.reversed())
-      let three = try await component.meetings.listUpcomingMeetings(.init(), context: admin).meetings
-      #expect(three.map(\.id) == Array(upcoming.prefix(3)))
+      #expect(try await component.meetings.listUpcomingMeetings(.init(), context: admin).meetings.map(\.id) == upcoming)
+      var request = ListUpcomingMeetingsRequest(pageSize: 1)
+      let first = try await component.meetings.listUpcomingMeetings(request, context: admin)
+      #expect(first.meetings.map(\.id) == [upcoming[0]])
+      // A meeting that begins between two pages is left out.
+      fixture.clock.advance(ms: 3 * Fixture.dayMs + 1)
+      (request.pageSize, request.pageToken) = (0, first.nextPageToken)
+      let last = try await component.meetings.listUpcomingMeetings(request, context: admin)
+      #expect(last.meetings.map(\.id) == [upcoming[2], upcoming[3]])
+      #expect(last.nextPageToken.isEmpty)
+      #expect(
+        await refusal {
+          try await component.meetings.listUpcomingMeetings(.init(pageSize: -1), context: admin)
+        } == "INVALID_ARGUMENT OUT_OF_RANGE")
+      #expect(await refusal { try await ids(0, .init(rawValue: 9)) } == "INVALID_ARGUMENT ENUM_UNKNOWN")
       for year: Int32 in [-1, 1, 1_699, 3_000, .max] {
         #expect(await refusal { try await ids(year, .unspecified) } == "INVALID_ARGUMENT OUT_OF_RANGE")
       }
@@ -278,9 +297,13 @@ import Testing
       #expect(absentees.absentees.map(\.name) == ["Anna"])
       #expect(absentees.absentees.first?.lastMeetingId == "t_2")
       #expect(absentees.absentees.first?.missedCount == 2)
+      for date in ["", "2025-1-1", "2025-02-29"] {
+        #expect(
+          await refusal { try await component.statistics.listAbsentees(.init(sinceDate: date), context: admin) }
+            == "INVALID_ARGUMENT DATE_INVALID")
+      }
       #expect(
-        await refusal { try await component.statistics.listAbsentees(.init(), context: admin) }
-          == "INVALID_ARGUMENT DATE_INVALID")
+        await refusal { try await component.figures(anna, asOf: "2025-02-29") } == "INVALID_ARGUMENT DATE_INVALID")
     }
   }
 }

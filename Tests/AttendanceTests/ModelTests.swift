@@ -176,21 +176,21 @@ struct SplitMix {
     if found.committed { oracle.records[[meeting, member]] = status }
   }
 
-  /// Records a batch: all entries or none.
+  /// Records several statuses at a meeting: all entries or none.
   private static func batch(
     _ component: AttendanceComponent, _ oracle: inout Oracle, _ meeting: Int64, _ members: [Int64],
     _ source: inout SplitMix
   ) async throws {
     guard meeting > 0, !members.isEmpty else { return }
-    var entries: [BatchRecordAttendanceRequest.AttendanceEntry] = []
+    var entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = []
     for member in members where source.below(3) > 0 {
-      let entry = BatchRecordAttendanceRequest.AttendanceEntry(
+      let entry = RecordMeetingAttendanceRequest.AttendanceEntry(
         memberId: AttendanceIDs.memberID(member), status: statuses[source.below(statuses.count)])
       entries.append(entry)
     }
     guard !entries.isEmpty else { return }
-    let request = BatchRecordAttendanceRequest(meetingId: AttendanceIDs.meetingID(meeting), entries: entries)
-    let reason = await refusal { try await component.attendance.batchRecordAttendance(request, context: admin) }
+    let request = RecordMeetingAttendanceRequest(meetingId: AttendanceIDs.meetingID(meeting), entries: entries)
+    let reason = await refusal { try await component.attendance.recordMeetingAttendance(request, context: admin) }
     let first = entries.compactMap { entry -> String? in
       let reason = oracle.refusal(meeting, AttendanceIDs.member(entry.memberId) ?? 0)
       return reason.isEmpty ? nil : reason
@@ -228,7 +228,7 @@ struct SplitMix {
     }
     for (year, isAll) in [(0, true), (2025, false)] as [(Int32, Bool)] {
       let lines = try await component.statistics.listMemberSummaries(
-        .init(year: year, includeInactive: isAll), context: admin
+        .init(year: year, pageSize: 1_000, includeInactive: isAll), context: admin
       ).summaries
       #expect(lines.count == oracle.initiation.count - (isAll ? 0 : oracle.inactive.count))
       for line in lines {

@@ -12,6 +12,7 @@ import Testing
     var member = Member(name: "Anna Rossi")
     change(&member)
     var violations = Violations()
+    member.validate("member.", into: &violations)
     MemberRules.check(member, "member", &violations)
     return violations.items.map { "\($0.field) \($0.reason)" }
   }
@@ -31,8 +32,14 @@ import Testing
     ] {
       #expect(reasons { $0.email = email } == ["member.email EMAIL_INVALID"])
     }
+    #expect(reasons { $0.email = String(repeating: "a", count: 253) + "@b" } == ["member.email TOO_LONG"])
+    #expect(reasons { $0.email = "a\u{0}b" } == ["member.email TEXT_INVALID"])
+    #expect(reasons { $0.givenName = String(repeating: "x", count: 65) } == ["member.givenName TOO_LONG"])
+    #expect(reasons { $0.familyName = String(repeating: "x", count: 65) } == ["member.familyName TOO_LONG"])
     #expect(reasons { $0.userId = "a b" } == ["member.userId ID_INVALID"])
-    for date in ["2025-02-29", "2025-1-01", "25-01-01", "0000-01-01", "2025-01-01T00:00:00Z", "２025-01-01"] {
+    for date in [
+      "2025-02-29", "2025-21-01", "2025-1-01", "25-01-01", "0000-01-01", "2025-01-01T00:00:00Z", "２025-01-01",
+    ] {
       #expect(reasons { $0.initiationDate = date } == ["member.initiationDate DATE_INVALID"])
     }
   }
@@ -68,6 +75,7 @@ import Testing
       var meeting = Meeting(startTime: ProtoTimestamp(seconds: 1_700_000_000), discussion: "The pillars")
       change(&meeting)
       var violations = Violations()
+      meeting.validate("meeting.", into: &violations)
       MeetingRules.check(meeting, "meeting", &violations)
       return violations.items.map { "\($0.field) \($0.reason)" }
     }
@@ -83,6 +91,14 @@ import Testing
     #expect(reasons { $0.status = .init(rawValue: 8) } == ["meeting.status ENUM_UNKNOWN"])
     #expect(reasons { $0.coverImageUrl = "javascript:1" } == ["meeting.coverImageUrl URL_INVALID"])
     #expect(reasons { $0.notes = String(repeating: "x", count: 4_097) } == ["meeting.notes TOO_LONG"])
+    #expect(reasons { $0.location = String(repeating: "x", count: 257) } == ["meeting.location TOO_LONG"])
+    #expect(reasons { $0.introducedBy = String(repeating: "x", count: 129) } == ["meeting.introducedBy TOO_LONG"])
+    #expect(reasons { $0.discussion = String(repeating: "x", count: 513) } == ["meeting.discussion TOO_LONG"])
+    let long = "https://example.com/" + String(repeating: "x", count: 2_048)
+    #expect(reasons { $0.coverImageUrl = long } == ["meeting.coverImageUrl TOO_LONG"])
+    // More than 2048 bytes, but not more than 2048 characters.
+    let wide = "javascript:" + String(repeating: "è", count: 2_000)
+    #expect(reasons { $0.coverImageUrl = wide } == ["meeting.coverImageUrl URL_INVALID"])
   }
 
   @Test func daysFollowTheLodgeTimeZone() throws {

@@ -107,7 +107,7 @@ import Testing
       slots.ordinaryMax = 0
       let hasher = try PinHasher(cost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), slots: slots)
       let busy = SessionsService(
-        repository: sessions.repository, access: sessions.access, lifetime: sessions.lifetime,
+        repository: sessions.repository, access: sessions.access, limits: sessions.limits, lifetime: sessions.lifetime,
         gate: LoginGate(repository: sessions.repository, hasher: hasher, state: sessions.gate.state))
       let from = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.1/192.0.2.1:5000")
       for attempt in 0..<40 {
@@ -206,7 +206,88 @@ import Testing
       #expect(
         await refusal { try await component.sessions.getCurrentMember(.init(), context: first) }
           == "UNAUTHENTICATED SESSION_INVALID")
-      #expect(try await component.sessions.listSessions(.init(memberId: anna.id), context: admin).sessions.count == 20)
+      var request = ListSessionsRequest(memberId: anna.id, pageSize: 8)
+      var sessions: [MemberSession] = []
+      repeat {
+        let page = try await component.sessions.listSessions(request, context: admin)
+        sessions += page.sessions
+        request.pageToken = page.nextPageToken
+      } while !request.pageToken.isEmpty
+      #expect(sessions.count == 20)
+      // Newest first.
+      #expect(sessions.map(\.id) == Set(sessions.map(\.id)).sorted(by: >))
+      let token = try await component.sessions.listSessions(.init(memberId: anna.id, pageSize: 8), context: admin)
+        .nextPageToken
+      let other = try await component.makeMember("Bruno")
+      #expect(
+        await refusal {
+          try await component.sessions.listSessions(.init(memberId: other.id, pageToken: token), context: admin)
+        } == "INVALID_ARGUMENT PAGE_TOKEN_INVALID")
+    }
+  }
+
+  /// A repeated request spares the sessions that were opened in the meantime.
+  @Test func repeatedRevocationEndsNothing() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", user: "anna", pin: "471147")
+      _ = try await component.login("Anna", "471147")
+      let request = RevokeSessionsRequest(memberId: anna.id, requestId: "v1")
+      let first = try await component.sessions.revokeSessions(request, context: user("anna"))
+      #expect(first.revokedCount == 1)
+      let later = session(try await component.login("Anna", "471147").sessionToken)
+      #expect(try await component.sessions.revokeSessions(request, context: user("anna")) == first)
+      _ = try await component.sessions.getCurrentMember(.init(), context: later)
+      #expect(try await component.sessions.revokeSessions(.init(), context: user("anna")).revokedCount == 1)
+    }
+  }
+
+  @Test func pinsHaveSixToSixtyFourCharacters() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", user: "anna", pin: "471147")
+      let cases = [
+        ("", "REQUIRED"), ("12345", "TOO_SHORT"), (String(repeating: "1", count: 65), "TOO_LONG"),
+        ("12345\u{0}", "TEXT_INVALID"),
+      ]
+      for (pin, reason) in cases {
+        #expect(
+          await refusal { try await component.members.setMemberPin(.init(memberId: anna.id, pin: pin), context: admin) }
+            == "INVALID_ARGUMENT \(reason)")
+        #expect(
+          await refusal {
+            try await component.sessions.changePin(.init(oldPin: "471147", newPin: pin), context: user("anna"))
+          } == "INVALID_ARGUMENT \(reason)")
+      }
+      for request in [
+        LoginRequest(pin: "471147"), LoginRequest(name: "Anna", pin: String(repeating: "1", count: 65)),
+        LoginRequest(name: "Anna", pin: "471147", deviceToken: String(repeating: "d", count: 65)),
+      ] {
+        #expect(
+          await failure { try await component.sessions.login(request, context: nobody) }?.code == .invalidArgument)
+      }
+      // Invalid requests do not count as failures.
+      _ = try await component.login("Anna", "471147")
+    }
+  }
+
+  @Test func removedPinNoLongerLogsIn() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", pin: "471147")
+      let own = session(try await component.login("Anna", "471147").sessionToken)
+      #expect(
+        await refusal { try await component.members.removeMemberPin(.init(memberId: "m_9"), context: admin) }
+          == "NOT_FOUND MEMBER_NOT_FOUND")
+      for _ in 0..<2 { _ = try await component.members.removeMemberPin(.init(memberId: anna.id), context: admin) }
+      let found = try await component.members.getMember(.init(memberId: anna.id), context: admin).member
+      #expect(found?.hasPin == false)
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: own) }
+          == "UNAUTHENTICATED SESSION_INVALID")
+      for pin in ["471147", ""] {
+        #expect(await refusal { try await component.login("Anna", pin) } == "UNAUTHENTICATED CREDENTIALS_INVALID")
+      }
     }
   }
 

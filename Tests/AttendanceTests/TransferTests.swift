@@ -136,6 +136,10 @@ import Testing
     func take(_ request: ImportCsvRequest) async -> String { await refusal { try file.take(request) } }
     #expect(await take(.init(content: .chunk([65]))) == "INVALID_ARGUMENT REQUIRED")
     #expect(await take(.init()) == "INVALID_ARGUMENT REQUIRED")
+    let unspecified = ImportCsvRequest(content: .header(ImportCsvRequest.ImportHeader()))
+    #expect(await take(unspecified) == "INVALID_ARGUMENT ENUM_UNSPECIFIED")
+    let long = ImportCsvRequest.ImportHeader(table: .members, requestId: String(repeating: "r", count: 65))
+    #expect(await take(.init(content: .header(long))) == "INVALID_ARGUMENT TOO_LONG")
     let summary = ImportCsvRequest(content: .header(ImportCsvRequest.ImportHeader(table: .summary)))
     #expect(await take(summary) == "INVALID_ARGUMENT ENUM_UNKNOWN")
     let header = ImportCsvRequest(content: .header(ImportCsvRequest.ImportHeader(table: .members)))
@@ -207,7 +211,7 @@ import Testing
   func guardedCellsRoundTrip(_ text: String) async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      let member = Member(name: "Anna", firstName: text)
+      let member = Member(name: "Anna", givenName: text)
       _ = try await component.members.createMember(.init(member: member), context: admin)
       let out = try await component.exportCsv(.members)
       let cell = out.split(separator: "\r\n")[1].split(separator: ",", omittingEmptySubsequences: false)[2]
@@ -261,9 +265,9 @@ import Testing
       }
       // The whole member as stored, as forms send it.
       var whole = try #require(try await component.members.listMembers(.init(), context: admin).members.first)
-      whole.firstName = "Anna"
+      whole.givenName = "Anna"
       let updated = try await component.members.updateMember(.init(member: whole), context: admin)
-      #expect(updated.member?.email == address && updated.member?.firstName == "Anna")
+      #expect(updated.member?.email == address && updated.member?.givenName == "Anna")
       whole = try #require(updated.member)
       whole.email = "a=b@c"
       let refused = await failure { try await component.members.updateMember(.init(member: whole), context: admin) }
@@ -303,10 +307,30 @@ import Testing
           await refusal { try await component.meetings.getCalendar(.init(secret: secret), context: nobody) }
             == "NOT_FOUND FEED_NOT_FOUND")
       }
-      for _ in 0..<9 { _ = try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
+      let again = CreateCalendarFeedRequest(name: "tablet", requestId: "f1")
+      let tablet = try await component.meetings.createCalendarFeed(again, context: user("anna"))
+      #expect(tablet.path == "/attendance/v1/calendars/\(tablet.secret)" && !tablet.secret.isEmpty)
+      // A repeated request returns the feed without its secret.
+      #expect(
+        try await component.meetings.createCalendarFeed(again, context: user("anna"))
+          == CreateCalendarFeedResponse(feed: tablet.feed))
+      for _ in 0..<8 { _ = try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
       #expect(
         await refusal { try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
           == "RESOURCE_EXHAUSTED FEEDS_EXHAUSTED")
+      #expect(
+        await refusal {
+          try await component.meetings.createCalendarFeed(
+            .init(name: String(repeating: "x", count: 129)), context: user("anna"))
+        } == "INVALID_ARGUMENT TOO_LONG")
+      var list = ListCalendarFeedsRequest(pageSize: 4)
+      var feeds: [CalendarFeed] = []
+      repeat {
+        let page = try await component.meetings.listCalendarFeeds(list, context: user("anna"))
+        feeds += page.feeds
+        list.pageToken = page.nextPageToken
+      } while !list.pageToken.isEmpty
+      #expect(feeds.count == 10 && feeds.map(\.id) == Set(feeds.map(\.id)).sorted())
       let id = try #require(made.feed?.id)
       _ = try await component.meetings.deleteCalendarFeed(.init(feedId: id), context: user("anna"))
       #expect(

@@ -133,7 +133,7 @@ import Testing
     #expect(method.contains("// Reasons of errors, in addition to those of the gateway:\n// COLOR_INVALID, "))
     #expect(
       method.hasSuffix(
-        "\n\n// Command:\ncampanile call UpdateBucket '{\"bucket\":{\"id\":\"BUCKET_ID\",\"name\":\"name\"}}'\n"))
+        "\n\n// Command:\ncampanile call UpdateBucket '{\"bucket\":{\"id\":\"BUCKET_ID\",\"name\":\"Builds\"}}'\n"))
     #expect(try suite.text(of: "Bucket").contains("  string name = 2;  // 1 to 128 characters\n"))
     #expect(try suite.text(of: "BatchCreateNotificationsRequest").contains("requests = 1;  // 1 to 1000 entries\n"))
   }

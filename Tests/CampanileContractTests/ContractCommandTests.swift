@@ -16,7 +16,7 @@ import Testing
 
   @Test(arguments: [
     ("ListBuckets", "campanile call ListBuckets"),
-    ("UpdateBucket", #"campanile call UpdateBucket '{"bucket":{"id":"BUCKET_ID","name":"name"}}'"#),
+    ("UpdateBucket", #"campanile call UpdateBucket '{"bucket":{"id":"BUCKET_ID","name":"Builds"}}'"#),
     ("WatchNotifications", "campanile watch WatchNotifications"),
     ("ImportUserData", "campanile call ImportUserData '{}'"),
     ("Chat", "campanile call Chat '{}'"),
@@ -26,10 +26,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"name"}}' \#(gateway)/notifications/v1/buckets/BUCKET_ID"#),
+    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"Builds"}}' \#(gateway)/notifications/v1/buckets/BUCKET_ID"#),
     ("DeleteBucket", "DELETE", "\(gateway)/notifications/v1/buckets/BUCKET_ID"),
     ("ListBuckets", "", "\(gateway)/notifications/v1/buckets"),
-    ("SearchNotifications", "", "'\(gateway)/notifications/v1/notifications:search?query=deploy%20failed'"),
+    ("SearchNotifications", "", "'\(gateway)/notifications/v1/notifications:search?query=build%20pass*'"),
   ])
   func curlLineHasPathBodyAndQuery(name: String, verb: String, rest: String) throws {
     let verb = verb.isEmpty ? "" : "-X \(verb) "

@@ -23,11 +23,12 @@ private let hang = method("Hang", .unary)
 /// The client against the real server, over sockets.
 @Suite(.timeLimit(.minutes(1))) struct ClientServerTests {
   @Test func errorOfUnreadableRequestNamesItsFieldOnce() throws {
-    let error = try #require(throws: ProtoJSONError.self) { try Note(jsonString: #"{"nope":1}"#) }
+    let error = try #require(throws: ProtoJSONError.self) { try Note(jsonString: #"{"count":[]}"#) }
     let reported = RPCError(error)
-    #expect(reported.message == "nope: the message has no such field (at byte 1)")
-    #expect(reported.fieldViolations.map(\.field) == ["nope"])
-    #expect(reported.fieldViolations.map(\.description) == ["the message has no such field (at byte 1)"])
+    #expect(reported.message.hasPrefix("count: "))
+    #expect(!reported.message.dropFirst("count: ".count).contains("count"))
+    #expect(reported.fieldViolations.map(\.field) == ["count"])
+    #expect(reported.fieldViolations.allSatisfy { !$0.description.contains("count") })
   }
 
   private func registry(ended: ClientLog<String>) -> MethodRegistry {

@@ -213,7 +213,7 @@ WRITES = {
     "sync": ("campanile.sync.v1.DevicesService/RegisterDevice", lambda name: {"device": {"id": name, "role": "DEVICE_ROLE_READER"}}),
     "attendance": ("campanile.attendance.v1.MembersService/CreateMember", lambda name: {"member": {"name": name}}),
     "activities": ("campanile.activities.v1.ActivitiesService/StartActivity", lambda name: {
-        "app": name, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "A", "contentState": {}}),
+        "app": name, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "A", "contentStateJson": "{}"}),
 }
 
 

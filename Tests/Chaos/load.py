@@ -116,7 +116,7 @@ class Publisher(Client):
     def delete(self, titles):
         for title in titles:
             self.there[title] = {True, False}
-        if self.ask(NOTIFICATIONS + "DeleteNotifications", {"notificationIds": [self.ids[title] for title in titles]}) is not None:
+        if self.ask(NOTIFICATIONS + "BatchDeleteNotifications", {"notificationIds": [self.ids[title] for title in titles]}) is not None:
             for title in titles:
                 self.there[title] = {False}
 
@@ -161,10 +161,11 @@ class Watcher(Client):
 
     def take(self, event):
         self.acknowledged += 1
-        if "notificationCreated" in event:
-            self.created.append(event["notificationCreated"]["id"])
-        if "notificationDeleted" in event:
-            self.deleted.append(event["notificationDeleted"]["notificationId"])
+        change = event.get("change", {})
+        if "notificationCreated" in change:
+            self.created.append(change["notificationCreated"]["id"])
+        if "notificationDeleted" in change:
+            self.deleted.append(change["notificationDeleted"]["notificationId"])
         self.token = event["resumeToken"]
 
 
@@ -190,7 +191,8 @@ class Committer(Client):
         content = base64.b64encode(json.dumps({"n": number, "fill": "x" * (number * 131 % 20_000)}).encode()).decode()
         result = self.ask(SYNC + "AssetsService/CommitAssets", {
             "deviceId": "chaos", "requestId": f"commit-{number}",
-            "changes": [{"put": {"name": name, "recordType": "Chaos", "inlineContent": content}} for name in self.NAMES]})
+            "changes": [{"put": {"name": name, "recordType": "Chaos", "inlineContent": content,
+                                 "onConflict": "CONFLICT_POLICY_LAST_WRITE_WINS"}} for name in self.NAMES]})
         if result is not None:
             self.again, self.possible = None, {number}
             self.took += 1

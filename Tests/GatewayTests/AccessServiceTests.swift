@@ -60,7 +60,22 @@ import Testing
     }
     let negative = ListApiKeysRequest(pageSize: -1)
     _ = await expectFailure(.invalidArgument, "OUT_OF_RANGE") { try await admin.listApiKeys(negative) }
-    _ = await expectFailure(.invalidArgument, "KEY_ID_INVALID") { try await admin.revokeApiKey(RevokeApiKeyRequest()) }
+    for id in ["", "k/1", String(repeating: "k", count: 65)] {
+      _ = await expectFailure(.invalidArgument, "KEY_ID_INVALID") { try await admin.revokeApiKey(.init(keyId: id)) }
+      _ = await expectFailure(.invalidArgument, "KEY_ID_INVALID") { try await admin.rotateApiKey(.init(keyId: id)) }
+    }
+    let reasons: [(String, CreateApiKeyRequest)] = [
+      ("TOO_MANY", .init(principal: "user/ada", scopes: Array(repeating: "sync", count: 33))),
+      ("SCOPE_INVALID", .init(principal: "user/ada", scopes: ["sync:delete"])),
+      ("SCOPE_UNKNOWN", .init(principal: "user/ada", scopes: ["nothing:read"])),
+      ("TOO_LONG", .init(principal: "user/ada", description: String(repeating: "d", count: 257))),
+      ("DESCRIPTION_INVALID", .init(principal: "user/ada", description: "a\nb")),
+      ("PRINCIPAL_INVALID", .init(principal: "robot/r2")),
+      ("TOO_LONG", .init(principal: "user/ada", requestId: String(repeating: "r", count: 65))),
+    ]
+    for (reason, request) in reasons {
+      _ = await expectFailure(.invalidArgument, reason) { try await admin.createApiKey(request) }
+    }
     // A page size above the limit is cut down to it.
     #expect(try await admin.listApiKeys(ListApiKeysRequest(pageSize: .max)).apiKeys.isEmpty)
     await harness.stop()
@@ -151,10 +166,64 @@ import Testing
     _ = await expectFailure(.notFound, "KEY_NOT_FOUND") { try await access.rotateApiKey(request) }
     for seconds in [-1, 30 * 86_400 + 1] as [Int64] {
       request.overlap = ProtoDuration(seconds: seconds)
-      _ = await expectFailure(.invalidArgument, "OVERLAP_INVALID") { try await access.rotateApiKey(request) }
+      _ = await expectFailure(.invalidArgument, "OUT_OF_RANGE") { try await access.rotateApiKey(request) }
     }
     await harness.stop()
     await backend.server.shutdown()
+  }
+
+  @Test func repeatedRequestsReturnTheFirstResponseWithoutItsSecret() async throws {
+    let harness = try await Harness(backends: [])
+    let admin = try harness.admin()
+    var create = CreateApiKeyRequest(principal: "user/ada", scopes: ["admin"], requestId: "r1")
+    var made = try await admin.createApiKey(create)
+    let secret = made.secret
+    made.secret = ""
+    #expect(!secret.isEmpty)
+    #expect(try await admin.createApiKey(create) == made)
+    // The id belongs to its caller and its method.
+    let other = AccessServiceClient(try harness.client(token: secret))
+    let foreign = try await other.createApiKey(create)
+    #expect(!foreign.secret.isEmpty && foreign.apiKey?.id != made.apiKey?.id)
+    create.description = "another"
+    let error = await expectFailure(.failedPrecondition, "REQUEST_ID_REUSED") { try await admin.createApiKey(create) }
+    #expect(error?.fieldViolations.map(\.field) == ["requestId"])
+
+    let id = try #require(made.apiKey?.id)
+    let rotate = RotateApiKeyRequest(keyId: id, overlap: ProtoDuration(seconds: 0), requestId: "r1")
+    var rotated = try await admin.rotateApiKey(rotate)
+    #expect(!rotated.secret.isEmpty && rotated.replacedApiKey?.id == id)
+    rotated.secret = ""
+    // The old key has ended by now.
+    #expect(try await admin.rotateApiKey(rotate) == rotated)
+    #expect(try await admin.listApiKeys(ListApiKeysRequest()).apiKeys.count == 3)
+    await harness.stop()
+    for name in ["gateway.sqlite", "gateway.sqlite-wal"] {
+      guard let bytes = FileManager.default.contents(atPath: harness.folder.file(name)) else { continue }
+      #expect(bytes.range(of: Data(secret.utf8)) == nil)
+    }
+  }
+
+  @Test func storedRequestsEndAfterADay() async throws {
+    let folder = try TemporaryFolder()
+    let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
+    let clock = TestClock(1_000_000)
+    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
+    let service = AccessServiceImplementation(keys: keys)
+    let method = try #require(AccessServiceMethods.all.first { $0.path.hasSuffix("/CreateApiKey") })
+    let context = CallContext(method: method, principal: Principal(kind: .service, id: "admin", scopes: ["admin"]))
+    let request = CreateApiKeyRequest(principal: "user/ada", requestId: "r1")
+    let first = try await service.createApiKey(request, context: context)
+    clock.nowMs += ReplyRetention.retentionMs - 1
+    try await keys.deleteEnded()
+    #expect(try await service.createApiKey(request, context: context).apiKey == first.apiKey)
+    clock.nowMs += 1
+    #expect(try await service.createApiKey(request, context: context).apiKey != first.apiKey)
+    clock.nowMs += ReplyRetention.retentionMs
+    try await keys.deleteEnded()
+    let left = try store.readSingle { try $0.queryOne("SELECT count(*) FROM api_key_requests") { try $0.integer(0) } }
+    #expect(left == 0)
+    await store.close()
   }
 
   @Test func aRotatedKeyKeepsItsLifetime() async throws {
@@ -185,6 +254,7 @@ import Testing
       "SELECT id FROM api_keys WHERE (created_at_ms, id) < (1, '') ORDER BY created_at_ms DESC, id DESC LIMIT 3",
       "SELECT id FROM api_keys WHERE revoked_at_ms IS NOT NULL AND revoked_at_ms < 5 LIMIT 1000",
       "SELECT id FROM api_keys WHERE expires_at_ms IS NOT NULL AND expires_at_ms < 5 LIMIT 1000",
+      "SELECT principal FROM api_key_requests WHERE expires_at_ms <= 5 ORDER BY expires_at_ms LIMIT 1000",
     ] { #expect(try harness.store.fullScans(sql).isEmpty, "\(sql)") }
     await harness.stop()
   }

@@ -176,7 +176,7 @@ import Testing
     #expect(made.actions.map(\.type) == [.backgroundCall, .snooze, .postpone, .postpone, .markAsRead, .delete])
     #expect(made.actions.map(\.destructive) == [true, false, false, false, false, true])
     #expect(made.tapAction?.type == .navigate && made.tapAction?.value == "https://a.example/t")
-    #expect(made.`repeat`?.everyMinutes == 15 && made.`repeat`?.maxCount == 5)
+    #expect(made.`repeat`?.every?.seconds == 900 && made.`repeat`?.maxCount == 5)
   }
 
   @Test(

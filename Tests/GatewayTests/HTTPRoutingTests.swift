@@ -185,7 +185,8 @@ import Testing
     #expect(
       table.method("campanile.notifications.v1.NotificationsService/WatchNotifications")?.token?.jsonName
         == "resumeToken")
-    #expect(table.method("campanile.attendance.v1.AttendanceService/WatchChanges")?.token?.jsonName == "since")
+    #expect(
+      table.method("campanile.attendance.v1.AttendanceService/WatchRosterChanges")?.token?.jsonName == "resumeToken")
     #expect(table.method("campanile.notifications.v1.NotificationsService/DeleteBucket")?.etag == ["etag"])
     #expect(
       table.method("campanile.notifications.v1.NotificationsService/UpdateNotification")?.etag == [

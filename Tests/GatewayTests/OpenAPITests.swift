@@ -50,6 +50,16 @@ import Testing
     #expect(try schema("campanile.notifications.v1.Bucket")["required"] as? [String] == ["name"])
   }
 
+  @Test func bodyOfAFieldLeavesOutThePath() throws {
+    let body = try schema("DevicesService_RegisterDeviceBody")
+    #expect(body["required"] as? [String] == ["role"])
+    #expect((body["properties"] as? [String: Any])?["id"] == nil)
+    let operation = try operation("put", "/sync/v1/syncDevices/{deviceId}")
+    let text = "\(try #require(operation["requestBody"]))"
+    #expect(text.contains("#/components/schemas/DevicesService_RegisterDeviceBody"))
+    #expect(try schema("campanile.sync.v1.SyncDevice")["required"] as? [String] == ["id", "role"])
+  }
+
   @Test func securityFollowsTheScope() throws {
     #expect(try operation("post", "/attendance/v1/sessions")["security"] as? [[String: [String]]] == [])
     #expect(try operation("get", "/notifications/v1/buckets")["security"] as? [[String: [String]]] == [["bearer": []]])
@@ -95,6 +105,25 @@ import Testing
     let signed = try Regex(TextPatterns.integers(to: highest, isSigned: true, startsAtOne: true))
     #expect("0".wholeMatch(of: signed) == nil)
     if highest > 0 { #expect("-\(highest)".wholeMatch(of: signed) != nil) }
+  }
+
+  @Test(
+    arguments: [(0, 0), (0, 59), (60, 60), (60, 86_400), (1, 28_800), (99, 1_001), (0, 315_576_000_000)]
+      as [(UInt64, UInt64)])
+  func patternsOfDurationsMatchFromBoundToBound(lowest: UInt64, highest: UInt64) throws {
+    let pattern = try Regex(TextPatterns.duration(from: lowest, to: highest))
+    let probes = [
+      lowest, lowest + 1, 9, 10, 60, 99, 100, 999, 1_000, 12_345, highest / 3, highest / 10, highest, highest + 1,
+    ]
+    for value in probes {
+      let isIncluded = value >= lowest && value <= highest
+      #expect(("\(value)s".wholeMatch(of: pattern) != nil) == isIncluded, "\(value)")
+      #expect(("\(value).5s".wholeMatch(of: pattern) != nil) == (isIncluded && value < highest), "\(value).5")
+    }
+    for text in ["", "s", "-5s", "\(highest)", "\(highest).001s"] {
+      #expect(text.wholeMatch(of: pattern) == nil, "\(text)")
+    }
+    #expect("\(highest).000s".wholeMatch(of: pattern) != nil)
   }
 
   @Test(arguments: [

@@ -10,7 +10,45 @@ import Testing
 
 /// Conversion between JSON and binary protobuf, with swift-protobuf as the oracle for its own types.
 @Suite struct TranscodingTests {
-  static let index = HTTPRoutingTests.index
+  /// The messages of the suite, and `google.protobuf.Struct`, which none of them uses.
+  static let index = SchemaIndex(descriptorSet: DescriptorSet.serializedBytes + structFile)
+
+  private static let structFile: [UInt8] = {
+    let text = """
+      file {
+        name: "google/protobuf/struct.proto" package: "google.protobuf"
+        message_type {
+          name: "Struct"
+          field { name: "fields" json_name: "fields" number: 1 label: LABEL_REPEATED type: TYPE_MESSAGE
+            type_name: ".google.protobuf.Struct.FieldsEntry" }
+          nested_type {
+            name: "FieldsEntry" options { map_entry: true }
+            field { name: "key" json_name: "key" number: 1 type: TYPE_STRING }
+            field { name: "value" json_name: "value" number: 2 type: TYPE_MESSAGE type_name: ".google.protobuf.Value" }
+          }
+        }
+        message_type {
+          name: "Value" oneof_decl { name: "kind" }
+          field { name: "null_value" json_name: "nullValue" number: 1 type: TYPE_ENUM oneof_index: 0
+            type_name: ".google.protobuf.NullValue" }
+          field { name: "number_value" json_name: "numberValue" number: 2 type: TYPE_DOUBLE oneof_index: 0 }
+          field { name: "string_value" json_name: "stringValue" number: 3 type: TYPE_STRING oneof_index: 0 }
+          field { name: "bool_value" json_name: "boolValue" number: 4 type: TYPE_BOOL oneof_index: 0 }
+          field { name: "struct_value" json_name: "structValue" number: 5 type: TYPE_MESSAGE oneof_index: 0
+            type_name: ".google.protobuf.Struct" }
+          field { name: "list_value" json_name: "listValue" number: 6 type: TYPE_MESSAGE oneof_index: 0
+            type_name: ".google.protobuf.ListValue" }
+        }
+        message_type {
+          name: "ListValue"
+          field { name: "values" json_name: "values" number: 1 label: LABEL_REPEATED type: TYPE_MESSAGE
+            type_name: ".google.protobuf.Value" }
+        }
+        enum_type { name: "NullValue" value { name: "NULL_VALUE" number: 0 } }
+      }
+      """
+    return (try? Google_Protobuf_FileDescriptorSet(textFormatString: text).serializedBytes()) ?? []
+  }()
 
   static func json(_ bytes: [UInt8], _ type: String) throws(RPCError) -> String {
     let outcome = bytes.withUnsafeBytes { raw -> Result<[UInt8], RPCError> in

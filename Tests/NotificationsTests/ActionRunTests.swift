@@ -60,7 +60,7 @@ final class ScriptedSender: HTTPActionSending {
     #expect(try await invoke(one.id, "2", component).url == "https://example.org/x")
     #expect(try await invoke(one.id, "open", component).openNotificationId == one.id)
     _ = try await invoke(one.id, "0", component)
-    #expect(try component.service.repository.bucket(box.id, user: "anna").snoozeEndTime != nil)
+    #expect(try component.service.repository.bucket(box.id, user: "anna").settings?.snoozeEndTime != nil)
     _ = try await invoke(one.id, "1", component)
     #expect(try component.service.repository.notification(one.id, user: "anna").deliveryState == .postponed)
     _ = try await invoke(one.id, "mark_as_read", component)

@@ -13,8 +13,13 @@ func template(_ name: String, title: String = "Hello {{who}}", requestID: String
   return CreateTemplateRequest(template: draft, requestId: requestID)
 }
 
-func heartbeat(_ name: String, in bucketID: String, period: Int32 = 5, grace: Int32 = 1) -> CreateHeartbeatRequest {
-  let draft = Heartbeat(name: name, bucketId: bucketID, periodMinutes: period, graceMinutes: grace)
+/// - Parameters:
+///   - period: In minutes.
+///   - grace: In minutes.
+func heartbeat(_ name: String, in bucketID: String, period: Int64 = 5, grace: Int64 = 1) -> CreateHeartbeatRequest {
+  let draft = Heartbeat(
+    name: name, bucketId: bucketID, period: ProtoDuration(seconds: period * 60),
+    grace: ProtoDuration(seconds: grace * 60))
   return CreateHeartbeatRequest(heartbeat: draft)
 }
 

@@ -89,7 +89,7 @@ import Testing
     _ = try await component.service.makeBucket("a", anna)
     let entries = try feed.next(rowsMax: 2)
     #expect(entries.map(\.user) == ["bruno", "bruno"])
-    #expect(try entries.last?.change.event(watching: nil) == .notificationCreated(made))
+    #expect(entries.last?.change.message(watching: nil)?.change == .notificationCreated(made))
     #expect(try feed.next(rowsMax: 2) == entries)
     try await feed.acknowledge(through: entries[1].change.sequence)
     try await feed.acknowledge(through: entries[0].change.sequence)

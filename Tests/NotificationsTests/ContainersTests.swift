@@ -32,49 +32,86 @@ import Testing
     try #require(try await component.service.createBucket(.init(bucket: Bucket(name: name)), context: context).bucket)
   }
 
-  @Test func sendsAllUsersThenChangedOnes() async throws {
-    let fixture = try Fixture()
-    let component = try await fixture.open()
+  /// A caller with the scope of the service that stores files.
+  private var operating: CallContext {
+    CallContext(
+      method: ContainersServiceMethods.listUsers,
+      principal: Principal(kind: .service, id: "sync", scopes: ["notifications:operate"]))
+  }
+
+  private func users(_ response: WatchChangedUsersResponse?) -> [String]? {
+    if case .change(let change)? = response?.event { change.userIds } else { nil }
+  }
+
+  @Test("listing the users and watching from the first page's token misses nobody") func listsAndWatchesUsers()
+    async throws
+  {
+    let component = try await Fixture().open()
+    let containers = component.containers
     _ = try await makeBucket(component, "One", anna)
     _ = try await makeBucket(component, "Two", bruno)
-    var (iterator, task) = follow(component, "")
-    let everybody = await iterator.next()
-    #expect(everybody?.userIds == ["anna", "bruno"])
-    #expect(everybody?.resumeToken.isEmpty == true)
-    let reached = try #require(await iterator.next())
-    #expect(reached.userIds.isEmpty)
+    let negative = await failure { try await containers.listUsers(.init(pageSize: -1), context: operating) }
+    #expect(negative?.fieldViolations.map(\.field) == ["pageSize"])
+    #expect(await failure { try await containers.listUsers(.init(), context: anna) }?.code == .permissionDenied)
+    let first = try await containers.listUsers(.init(pageSize: 1), context: operating)
+    #expect(first.userIds == ["anna"])
     _ = try await makeBucket(component, "Three", bruno)
-    let changed = try #require(await iterator.next())
-    #expect(changed.userIds == ["bruno"])
+    _ = try await makeBucket(component, "Four", user("Aaron"))
+    let second = try await containers.listUsers(
+      .init(pageSize: 1, pageToken: first.nextPageToken), context: operating)
+    #expect(second.userIds == ["bruno"] && second.nextPageToken.isEmpty)
+    #expect(try await containers.listUsers(.init(), context: operating).userIds == ["Aaron", "anna", "bruno"])
+    var (iterator, task) = follow(component, first.resumeToken)
+    let started = try #require(await iterator.next())
+    #expect(users(started) == nil && started.resumeToken == first.resumeToken)
+    #expect(users(await iterator.next()) == ["bruno", "Aaron"])
     task.cancel()
-    _ = try await makeBucket(component, "Four", user("carla"))
-    (iterator, task) = follow(component, changed.resumeToken)
-    #expect(await iterator.next()?.userIds == ["carla"])
-    task.cancel()
-    (iterator, task) = follow(component, reached.resumeToken)
-    #expect(await iterator.next()?.userIds == ["bruno", "carla"])
+    (iterator, task) = follow(component, second.resumeToken)
+    _ = await iterator.next()
     component.endWatches()
     #expect(await failure { try await task.value }?.code == .unavailable)
     await component.close()
   }
 
-  @Test func restartsBehindLogAndRejectsForeignTokens() async throws {
+  @Test func watchStartsAtThePresentAndResumes() async throws {
+    let component = try await Fixture().open()
+    _ = try await makeBucket(component, "One", anna)
+    var (iterator, task) = follow(component, "")
+    let started = try #require(await iterator.next())
+    guard case .started? = started.event else { Issue.record("\(started)"); return }
+    _ = try await makeBucket(component, "Two", bruno)
+    let changed = try #require(await iterator.next())
+    #expect(users(changed) == ["bruno"])
+    task.cancel()
+    _ = try await makeBucket(component, "Three", user("carla"))
+    for (token, expected) in [(changed.resumeToken, ["carla"]), (started.resumeToken, ["bruno", "carla"])] {
+      (iterator, task) = follow(component, token)
+      #expect(await iterator.next()?.resumeToken == token)
+      #expect(users(await iterator.next()) == expected)
+      task.cancel()
+    }
+    await component.close()
+  }
+
+  @Test func rejectsOldAndForeignTokens() async throws {
     var retention = ChangeRetention()
     retention.rowsMax = 2
     let fixture = try Fixture(retention: retention)
     let component = try await fixture.open()
     _ = try await makeBucket(component, "One", anna)
-    let old = ResumeToken(epoch: component.containers.epoch, sequence: 1).text(user: "*")
+    let epoch = component.containers.epoch
     for number in 0..<5 { _ = try await makeBucket(component, "\(number)", bruno) }
     try await component.maintain(nowMs: fixture.clock.nowMs)
-    var (iterator, task) = follow(component, old)
-    let first = await iterator.next()
-    #expect(first?.userIds == ["anna", "bruno"])
-    #expect(first?.resumeToken.isEmpty == true)
-    task.cancel()
-    let foreign = ResumeToken(epoch: component.containers.epoch, sequence: 1).text(user: "anna")
-    (iterator, task) = follow(component, foreign)
-    #expect(await failure { try await task.value }?.reason == "RESUME_TOKEN_INVALID")
+    for (token, reason) in [
+      (ResumeToken(epoch: epoch, sequence: 1).text(user: "*"), "TOKEN_TOO_OLD"),
+      (ResumeToken(epoch: epoch, sequence: 100).text(user: "*"), "TOKEN_TOO_OLD"),
+      (ResumeToken(epoch: epoch &+ 1, sequence: 5).text(user: "*"), "TOKEN_TOO_OLD"),
+      (ResumeToken(epoch: epoch, sequence: 5).text(user: "anna"), "RESUME_TOKEN_INVALID"),
+      ("x", "RESUME_TOKEN_INVALID"),
+    ] {
+      let (_, task) = follow(component, token)
+      #expect(await failure { try await task.value }?.reason == reason)
+    }
     await component.close()
   }
 
@@ -96,7 +133,7 @@ import Testing
     #expect(try ContainerRows.read(user: "anna", notificationsMax: 0, component.store).notifications.isEmpty)
     #expect(try ContainerRows.read(user: "nobody", notificationsMax: 10, component.store).buckets.isEmpty)
     for sql in [
-      ContainerRows.bucketsSQL, ContainerRows.notificationsSQL, ChangedUsersWatch.usersSQL,
+      ContainerRows.bucketsSQL, ContainerRows.notificationsSQL, ContainersService.usersSQL,
       ChangedUsersWatch.changesSQL,
     ] {
       #expect(try component.store.fullScans(sql) == [])

@@ -78,18 +78,14 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    var snooze = SnoozeBucketRequest(bucketId: box.id, snoozeEndTime: fixture.clock.time(afterMs: 3_600_000))
-    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    try await component.service.snooze(box.id, until: fixture.clock.time(afterMs: 3_600_000), anna)
     let one = try await component.service.make("n", in: box.id, anna)
     #expect(one.deliveryState == .held)
-    snooze.snoozeEndTime = nil
-    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    try await component.service.snooze(box.id, until: nil, anna)
     #expect(try await component.timers.runDue() == 1)
     #expect(try await get(one.id, component).deliveryState == .sent)
-    var mute = UpdateBucketRequest(bucket: Bucket())
-    mute.bucket?.id = box.id
-    mute.bucket?.isMuted = true
-    _ = try await component.service.updateBucket(mute, context: anna)
+    let mute = UpdateBucketSettingsRequest(settings: BucketSettings(bucketId: box.id, isMuted: true))
+    _ = try await component.service.updateBucketSettings(mute, context: anna)
     let muted = try await component.service.make("m", in: box.id, anna)
     #expect(muted.deliveryState == .suppressed && muted.sendTime == nil)
     #expect(try await explain(muted.id, component) == [.muted])
@@ -111,7 +107,12 @@ import Testing
     #expect(try await component.service.all(anna).isEmpty)
     let list = try await component.service.listScheduledNotifications(.init(), context: anna)
     #expect(list.notifications.map(\.id) == [scheduled.id, dropped.id])
-    let cancel = CancelScheduledNotificationRequest(notificationId: dropped.id)
+    let stale = await failure {
+      try await component.service.cancelScheduledNotification(
+        .init(notificationId: dropped.id, etag: "v9"), context: anna)
+    }
+    #expect(stale?.code == .aborted && stale?.fieldViolations.map(\.field) == ["etag"])
+    let cancel = CancelScheduledNotificationRequest(notificationId: dropped.id, etag: dropped.etag)
     #expect(
       await failure { try await component.service.cancelScheduledNotification(cancel, context: bruno) }?.code
         == .notFound)
@@ -141,7 +142,7 @@ import Testing
     func start() async throws -> Notification {
       try await publish(in: box.id, component) {
         $0.`repeat` = Repeat()
-        $0.`repeat`?.everyMinutes = 5
+        $0.`repeat`?.every = ProtoDuration(seconds: 300)
         $0.`repeat`?.maxCount = 3
       }
     }
@@ -213,8 +214,7 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    _ = try await component.service.snoozeBucket(
-      .init(bucketId: box.id, snoozeEndTime: fixture.clock.time(afterMs: 3_600_000)), context: anna)
+    try await component.service.snooze(box.id, until: fixture.clock.time(afterMs: 3_600_000), anna)
     let held = try await publish(in: box.id, component) { $0.collapseKey = "k" }
     #expect(held.deliveryState == .held)
     fixture.clock.advance(ms: 1_000)

@@ -27,12 +27,24 @@ import Testing
         let request = BatchCreateNotificationsRequest(requests: [notification("x", in: bucket)])
         let results = try await service.batchCreateNotifications(request, context: context).results
         guard case .error(let error)? = results[0].outcome else { return }
-        throw RPCError(.notFound, error.message, reason: error.reason, errorMetadata: ["field": error.field])
+        throw RPCError(
+          .notFound, error.message, reason: error.reason, errorMetadata: ["field": error.violations.first?.field ?? ""])
       }
     ),
     (Methods.listNotifications, { _ = try await $0.listNotifications(.init(bucketId: $1), context: $2) }),
     (Methods.undeleteBucket, { _ = try await $0.undeleteBucket(.init(bucketId: $1), context: $2) }),
-    (Methods.snoozeBucket, { _ = try await $0.snoozeBucket(.init(bucketId: $1), context: $2) }),
+    (Methods.getBucketSettings, { _ = try await $0.getBucketSettings(.init(bucketId: $1), context: $2) }),
+    (
+      Methods.updateBucketSettings,
+      {
+        _ = try await $0.updateBucketSettings(
+          .init(settings: BucketSettings(bucketId: $1, isMuted: true)), context: $2)
+      }
+    ),
+    (
+      Methods.listNotificationChanges,
+      { _ = try await $0.listNotificationChanges(.init(bucketId: $1), context: $2) }
+    ),
     (
       Methods.markAllNotificationsRead,
       { _ = try await $0.markAllNotificationsRead(.init(bucketId: $1, throughNotificationId: "~"), context: $2) }
@@ -56,8 +68,7 @@ import Testing
       Methods.updateNotification,
       { _ = try await $0.updateNotification(.init(notification: Notification(id: $1, title: "mine now")), context: $2) }
     ),
-    (Methods.markNotificationsRead, { try await $0.mark([$1], isRead: true, $2) }),
-    (Methods.markNotificationsUnread, { try await $0.mark([$1], isRead: false, $2) }),
+    (Methods.deleteNotification, { _ = try await $0.deleteNotification(.init(notificationId: $1), context: $2) }),
     (
       Methods.snoozeNotification,
       { _ = try await $0.snoozeNotification(.init(notificationId: $1), context: $2) }
@@ -94,9 +105,6 @@ import Testing
     for (method, call) in Self.ofNotification {
       try await expectLooksMissing(own.id, "\(method.name)") { try await call(service, $0, bruno) }
     }
-    // Deletion ignores ids that do not exist and changes nothing.
-    let delete = DeleteNotificationsRequest(notificationIds: [own.id, "n_" + String(repeating: "0", count: 22)])
-    #expect(try await service.deleteNotifications(delete, context: bruno).deletedCount == 0)
     #expect(try await service.all(anna) == [own])
     #expect(try await service.all(bruno).isEmpty)
     var change = Notification(id: own.id)
@@ -107,10 +115,36 @@ import Testing
     await component.close()
   }
 
+  @Test("calls with a list of ids report foreign ids as missing, like ids that do not exist, and change nothing")
+  func foreignIdsAreMissing() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    let unread = try await service.make("unread", in: box.id, anna)
+    let read = try await service.make("read", in: box.id, anna)
+    let trashed = try await service.make("trashed", in: box.id, anna)
+    try await service.mark([read.id], isRead: true, anna)
+    _ = try await service.batchDeleteNotifications(.init(notificationIds: [trashed.id]), context: anna)
+    let before = try await service.all(anna)
+    let ids = [unread.id, "n_" + String(repeating: "0", count: 22), read.id, trashed.id, unread.id]
+    let missing = Array(ids.dropLast())
+    let marked = try await service.markNotificationsRead(.init(notificationIds: ids), context: bruno)
+    #expect(marked.missingIds == missing && marked.changedCount == 0 && marked.unreadCounts == UnreadCounts())
+    let unmarked = try await service.markNotificationsUnread(.init(notificationIds: ids), context: bruno)
+    #expect(unmarked.missingIds == missing && unmarked.changedCount == 0)
+    let deleted = try await service.batchDeleteNotifications(.init(notificationIds: ids), context: bruno)
+    #expect(deleted.missingIds == missing && deleted.deletedCount == 0)
+    let restored = try await service.undeleteNotifications(.init(notificationIds: ids), context: bruno)
+    #expect(restored.missingIds == missing && restored.restoredCount == 0)
+    #expect(try await service.all(anna) == before)
+    await component.close()
+  }
+
   @Test func everyMethodIsCovered() {
     let others: Set = [
-      "CreateBucket", "ListBuckets", "DeleteNotifications", "GetUnreadCounts", "UndeleteNotifications",
-      "ListDeletedNotifications", "ListScheduledNotifications", "ListActionRuns", "GetUnreadSummary",
+      "CreateBucket", "ListBuckets", "ListDeletedBuckets", "BatchDeleteNotifications", "GetUnreadCounts",
+      "UndeleteNotifications", "MarkNotificationsRead", "MarkNotificationsUnread", "ListDeletedNotifications",
+      "ListScheduledNotifications", "ListActionRuns", "GetUnreadSummary",
       "GetUserSettings", "UpdateUserSettings",
     ]
     #expect(Set((Self.ofBucket + Self.ofNotification).map(\.method.name)).union(others) == Set(Methods.all.map(\.name)))
@@ -123,7 +157,10 @@ import Testing
     let more: [Call] = [
       { service, _, context in _ = try await service.createBucket(bucket("x"), context: context) },
       { service, _, context in _ = try await service.listBuckets(.init(), context: context) },
-      { service, _, context in _ = try await service.deleteNotifications(.init(), context: context) },
+      { service, _, context in _ = try await service.listDeletedBuckets(.init(), context: context) },
+      { service, _, context in _ = try await service.batchDeleteNotifications(.init(), context: context) },
+      { service, _, context in try await service.mark([], isRead: true, context) },
+      { service, _, context in try await service.mark([], isRead: false, context) },
       { service, _, context in _ = try await service.getUnreadCounts(.init(), context: context) },
       { service, _, context in _ = try await service.undeleteNotifications(.init(), context: context) },
       { service, _, context in _ = try await service.listDeletedNotifications(.init(), context: context) },

@@ -9,7 +9,9 @@ import Testing
     Notification(id: "n_1", title: "Title")
   }
 
-  private func webhook(_ method: String = "", body: String = "", headers: [String: String] = [:]) -> Webhook {
+  private func webhook(_ method: Webhook.Method = .unspecified, body: String = "", headers: [String: String] = [:])
+    -> Webhook
+  {
     Webhook(method: method, url: "https://example.org/hook", headers: headers, body: body)
   }
 
@@ -22,11 +24,11 @@ import Testing
     let empty = HTTPActionRequest(webhook: webhook(), notification: notification)
     #expect(empty.method == "POST" && empty.contentType == "application/json")
     #expect(try Notification(jsonUTF8: empty.body) == notification)
-    #expect(HTTPActionRequest(webhook: webhook("GET"), notification: notification).body.isEmpty)
-    #expect(HTTPActionRequest(webhook: webhook("DELETE", body: "x"), notification: notification).body.isEmpty)
-    let text = HTTPActionRequest(webhook: webhook("PUT", body: "hello"), notification: notification)
+    #expect(HTTPActionRequest(webhook: webhook(.get), notification: notification).body.isEmpty)
+    #expect(HTTPActionRequest(webhook: webhook(.delete, body: "x"), notification: notification).body.isEmpty)
+    let text = HTTPActionRequest(webhook: webhook(.put, body: "hello"), notification: notification)
     #expect(text.body == Array("hello".utf8) && text.contentType == "text/plain; charset=utf-8")
-    let json = HTTPActionRequest(webhook: webhook("PATCH", body: " \n{\"a\":1}"), notification: notification)
+    let json = HTTPActionRequest(webhook: webhook(.patch, body: " \n{\"a\":1}"), notification: notification)
     #expect(json.contentType == "application/json")
   }
 
@@ -61,7 +63,7 @@ import Testing
 
   @Test func redirectChangesRequest() throws {
     var request = HTTPActionRequest(
-      webhook: webhook("PUT", body: "x", headers: ["Authorization": "a", "X-B": "b"]), notification: notification)
+      webhook: webhook(.put, body: "x", headers: ["Authorization": "a", "X-B": "b"]), notification: notification)
     request.idempotencyKey = "r_1"
     let hop = try #require(HTTPActionHop(request))
     #expect(hop.headers["idempotency-key"] == "r_1" && hop.headers["content-type"] == "text/plain; charset=utf-8")

@@ -55,7 +55,7 @@ extension HTTPActionSender {
       policy: try AddressPolicy(allowing: blocks), resolver: resolver, limits: limits, tls: tls, nowMs: { 0 }, log: log)
   }
 
-  private func get(_ url: String, _ method: String = "GET", headers: [String: String] = [:], body: String = "")
+  private func get(_ url: String, _ method: Webhook.Method = .get, headers: [String: String] = [:], body: String = "")
     -> HTTPActionRequest
   {
     let webhook = Webhook(method: method, url: url, headers: headers, body: body)
@@ -65,11 +65,11 @@ extension HTTPActionSender {
   @Test func sendsMethodHeadersAndBody() async throws {
     let server = try ActionServer()
     let sender = try sender()
-    var request = get(server.url("/hook?a=b"), "POST", headers: ["X-Token": "secret"], body: "{\"x\":\"é\"}")
+    var request = get(server.url("/hook?a=b"), .post, headers: ["X-Token": "secret"], body: "{\"x\":\"é\"}")
     request.idempotencyKey = "r_1"
     let result = await sender.send(request)
     #expect(result == HTTPActionResult(status: 200, reason: nil, message: "", isRetryable: false, retryAfterMs: nil))
-    for method in ["GET", "HEAD", "PUT", "PATCH", "DELETE"] {
+    for method in [.get, .head, .put, .patch, .delete] as [Webhook.Method] {
       #expect(await sender.send(get(server.url("/m"), method)).isSuccess)
     }
     let told = try server.requests()
@@ -121,10 +121,10 @@ extension HTTPActionSender {
     }
     #expect(await sender.send(get(server.url("/redirect/301?to=ftp://127.0.0.1/"))).reason == .redirectRefused)
     let headers = ["Authorization": "secret"]
-    let kept = await sender.send(get(server.url("/redirect/308?to=/kept"), "POST", headers: headers, body: "b"))
+    let kept = await sender.send(get(server.url("/redirect/308?to=/kept"), .post, headers: headers, body: "b"))
     let moved = await sender.send(
-      get(server.url("/redirect/307?to=\(other.url("/moved"))"), "POST", headers: headers, body: "b"))
-    let fetched = await sender.send(get(server.url("/redirect/303?to=/fetched"), "POST", headers: headers, body: "b"))
+      get(server.url("/redirect/307?to=\(other.url("/moved"))"), .post, headers: headers, body: "b"))
+    let fetched = await sender.send(get(server.url("/redirect/303?to=/fetched"), .post, headers: headers, body: "b"))
     #expect(kept.isSuccess && moved.isSuccess && fetched.isSuccess)
     let told = try server.requests()
     let keptTold = try #require(told.first { $0.path == "/kept" })
@@ -193,7 +193,9 @@ extension HTTPActionSender {
     ] {
       #expect(await sender.send(get(server.url("/x"), headers: headers)).reason == .headerInvalid, "\(headers)")
     }
-    #expect(await sender.send(get(server.url("/x"), "CONNECT")).reason == .urlInvalid)
+    var connect = get(server.url("/x"))
+    connect.method = "CONNECT"
+    #expect(await sender.send(connect).reason == .urlInvalid)
     for url in ["", "ftp://127.0.0.1/", "http://", "file:///etc/passwd", "http://a b/"] {
       #expect(await sender.send(get(url)).reason == .urlInvalid, "\(url)")
     }

@@ -90,22 +90,51 @@ import Testing
     let told = Set(faults(error))
     #expect(
       told.isSuperset(of: [
-        "heartbeat.name REQUIRED", "heartbeat.bucketId REQUIRED", "heartbeat.periodMinutes OUT_OF_RANGE",
-        "heartbeat.graceMinutes OUT_OF_RANGE", "heartbeat.notification.deliverTime FIELD_NOT_ALLOWED",
+        "heartbeat.name REQUIRED", "heartbeat.bucketId REQUIRED", "heartbeat.period OUT_OF_RANGE",
+        "heartbeat.grace OUT_OF_RANGE", "heartbeat.notification.deliverTime FIELD_NOT_ALLOWED",
         "heartbeat.notification.expireTime FIELD_NOT_ALLOWED",
         "heartbeat.notification.attachments[0].data FIELD_NOT_ALLOWED", "heartbeat.notification.title TOO_LONG",
         "heartbeat.notification.actions[0].type ENUM_UNSPECIFIED",
       ]), "\(told)")
-    for (period, grace) in [(Int32(525_601), Int32(0)), (1, 525_601), (-5, 0)] {
+    for (period, grace) in [(Int64(525_601), Int64(0)), (1, 525_601), (-5, 0)] {
       let error = await failure {
         try await service.make(heartbeat("h", in: box.id, period: period, grace: grace), anna)
       }
       #expect(error?.reason == "OUT_OF_RANGE")
     }
+    var absent = heartbeat("h", in: box.id)
+    absent.heartbeat?.period = nil
+    #expect(
+      faults(await failure { try await service.createHeartbeat(absent, context: anna) })
+        == ["heartbeat.period REQUIRED"])
     #expect(
       faults(await failure { try await service.createHeartbeat(.init(), context: anna) }) == ["heartbeat REQUIRED"])
     #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats.isEmpty)
     _ = try await service.make(heartbeat("h", in: box.id, period: 525_600, grace: 525_600), anna)
+    await component.close()
+  }
+
+  @Test func repeatedBeatDoesNotMoveTheDeadline() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let service = component.automation
+    let box = try await component.service.makeBucket("b", anna)
+    let made = try await service.make(heartbeat("h", in: box.id), anna)
+    let long = BeatRequest(heartbeatId: made.id, requestId: String(repeating: "x", count: 65))
+    #expect(faults(await failure { try await service.beat(long, context: anna) }) == ["requestId TOO_LONG"])
+    let request = BeatRequest(heartbeatId: made.id, requestId: "r")
+    let first = try #require(try await service.beat(request, context: anna).heartbeat)
+    #expect(made.etag == "v1" && first.etag == "v2")
+    fixture.clock.advance(ms: 60_000)
+    #expect(try await service.beat(request, context: anna).heartbeat == first)
+    #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats == [first])
+    // The deletion is refused if the heartbeat has beaten since.
+    let delete = DeleteHeartbeatRequest(heartbeatId: made.id, etag: made.etag)
+    let stale = await failure { try await service.deleteHeartbeat(delete, context: anna) }
+    #expect(stale?.code == .aborted && faults(stale) == ["etag ETAG_MISMATCH"])
+    _ = try await service.deleteHeartbeat(.init(heartbeatId: made.id, etag: first.etag), context: anna)
+    let gone = await failure { try await service.deleteHeartbeat(delete, context: anna) }
+    #expect(gone?.code == .notFound)
     await component.close()
   }
 

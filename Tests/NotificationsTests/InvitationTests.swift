@@ -179,7 +179,7 @@ import Testing
     _ = try await component.service.deleteBucket(.init(bucketId: box.id), context: user("mallory"))
     let own = try await component.service.makeBucket("own", user("victim"))
     let mine = try await component.service.make("mine", in: own.id, user("victim"))
-    _ = try await component.service.deleteNotifications(.init(notificationIds: [mine.id]), context: user("victim"))
+    _ = try await component.service.batchDeleteNotifications(.init(notificationIds: [mine.id]), context: user("victim"))
     let listed = try await component.service.listDeletedNotifications(.init(), context: user("victim")).notifications
     #expect(listed.map(\.title) == ["mine"])
     await component.close()

@@ -88,7 +88,8 @@ import Testing
       #expect(moved.bucketId == target && moved.title == change.title)
       model.notifications[moved.id] = moved
     case (10, _) where !some.isEmpty:
-      let count = try await service.deleteNotifications(.init(notificationIds: some), context: context).deletedCount
+      let count = try await service.batchDeleteNotifications(.init(notificationIds: some), context: context)
+        .deletedCount
       #expect(Int(count) == Set(some).count)
       for id in some { model.notifications[id] = nil }
       model.deleted += some
@@ -174,7 +175,7 @@ import Testing
       let changes = try component.service.repository.changes(after: position, user: name, rowsMax: 50)
       guard let last = changes.last else { return state }
       for change in changes {
-        switch try change.event(watching: watching) {
+        switch change.message(watching: watching)?.change {
         case .notificationCreated(let one)?, .notificationUpdated(let one)?: state[one.id] = one
         case .notificationDeleted(let gone)?: state[gone.notificationId] = nil
         case .bucketDeleted(let gone)?: state = state.filter { $0.value.bucketId != gone.bucketId }

@@ -148,7 +148,7 @@ import Testing
       case .error(let c)? = results[2].outcome, case .notification(let d)? = results[3].outcome
     else { Issue.record("\(results)"); return }
     #expect(a.title == "a" && d.title == "d")
-    #expect(b.field == "requests[1].notification.title" && b.code == 3)
+    #expect(b.violations.map(\.field) == ["requests[1].notification.title"] && b.code == 3)
     #expect(c.reason == "BUCKET_NOT_FOUND" && c.code == 5)
     #expect(try await service.all(context).map(\.title) == ["d", "a"])
     request.requests = []
@@ -168,7 +168,6 @@ import Testing
     var get = GetNotificationRequest()
     var getBucket = GetBucketRequest()
     var delete = DeleteBucketRequest()
-    var mark = MarkNotificationsReadRequest()
     var list = ListNotificationsRequest()
     var update = UpdateNotificationRequest(notification: Notification())
     update.notification?.title = "x"
@@ -177,14 +176,15 @@ import Testing
       get.notificationId = notificationID
       getBucket.bucketId = bucketID
       delete.bucketId = bucketID
-      mark.notificationIds = [notificationID]
       update.notification?.id = notificationID
       list.bucketId = bucketID
       errors.append([
         await failure { try await service.getNotification(get, context: context) },
         await failure { try await service.getBucket(getBucket, context: context) },
         await failure { try await service.deleteBucket(delete, context: context) },
-        await failure { try await service.markNotificationsRead(mark, context: context) },
+        await failure {
+          try await service.deleteNotification(.init(notificationId: notificationID), context: context)
+        },
         await failure { try await service.updateNotification(update, context: context) },
         await failure { try await service.listNotifications(list, context: context) },
         await failure { try await service.createNotification(notification("x", in: bucketID), context: context) },

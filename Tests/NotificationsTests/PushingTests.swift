@@ -98,11 +98,14 @@ final class RecordingPusher: DevicePushing {
     let first = try #require(alerts.first)
     #expect(first.alertId == "\(normal.id):1" && first.userId == "anna" && first.notificationId == normal.id)
     #expect(first.alert?.title == "n" && first.alert?.body == "b" && first.subtitle == "s")
-    #expect(first.interruptionLevel == "active" && first.collapseId == "k" && first.threadId == box.id)
-    #expect(first.data?.json == "{\"bucketId\":\"\(box.id)\",\"bucketName\":\"Disks\"}")
+    #expect(first.interruptionLevel == .active && first.collapseId == "k" && first.threadId == box.id)
+    #expect(first.dataJson == "{\"bucketId\":\"\(box.id)\",\"bucketName\":\"Disks\"}")
     #expect(first.badge == 4)
-    #expect(alerts.filter { $0.alert == nil }.count == 1)
-    #expect(alerts.last?.interruptionLevel == "critical")
+    #expect(first.alert?.sound == Sound(name: "default") && !first.contentAvailable)
+    let silent = alerts.filter { $0.alert == nil }
+    #expect(silent.map(\.badge) == [4] && silent.allSatisfy(\.contentAvailable))
+    #expect(alerts.last?.alert?.sound == Sound(name: "default", critical: true))
+    #expect(alerts.last?.interruptionLevel == .critical)
     // Reading the same log again pushes nothing twice.
     _ = try await component.store.write { try $0.execute("UPDATE change_cursors SET sequence = 0") }
     try await drain(component)
@@ -115,8 +118,7 @@ final class RecordingPusher: DevicePushing {
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
     let box = try await component.service.makeBucket("b", anna)
-    _ = try await component.service.snoozeBucket(
-      .init(bucketId: box.id, snoozeEndTime: fixture.clock.time(afterMs: 3_600_000)), context: anna)
+    try await component.service.snooze(box.id, until: fixture.clock.time(afterMs: 3_600_000), anna)
     let held = try await component.service.make("held", in: box.id, anna)
     try await drain(component)
     #expect(pusher.alerts.isEmpty)

@@ -148,7 +148,9 @@ import Testing
   ])
   func windowsAreChecked(_ start: String, _ end: String, _ expected: [String]) {
     var violations = Violations()
-    QuietHoursRules.check(hours([([], start, end)]), "settings.quietHours", &violations)
+    let quiet = hours([([], start, end)])
+    quiet.validate("settings.quietHours.", into: &violations)
+    QuietHoursRules.check(quiet, "settings.quietHours", &violations)
     #expect(violations.items.map { "\($0.field) \($0.reason)" } == expected.map { "settings.quietHours.\($0)" })
   }
 

@@ -19,8 +19,8 @@ import Testing
   ) async throws {
     _ = try await component.store.write { transaction in
       try transaction.execute(
-        "UPDATE buckets SET max_age_days = $1, max_count = $2, after_read_hours = $3 WHERE id = $4",
-        [.int(days), .int(count), .int(hours), .text(bucket.id)])
+        "UPDATE buckets SET max_age_days = $1, max_count = $2, after_read_ms = $3 WHERE id = $4",
+        [.int(days), .int(count), .integer(Int64(hours) * Self.hourMs), .text(bucket.id)])
     }
   }
 
@@ -44,20 +44,22 @@ import Testing
   }
 
   @Test func ruleIsPure() {
-    let rule = RetentionRule(maxAgeDays: 2, maxCount: 10, afterReadHours: 3)
+    let rule = RetentionRule(maxAgeDays: 2, maxCount: 10, afterReadMs: 3 * Self.hourMs)
     #expect(rule.surplus(of: 10) == 0 && rule.surplus(of: 13) == 3)
     #expect(rule.readThroughMs(nowMs: 10 * Self.hourMs) == 7 * Self.hourMs)
     let bound = rule.expiredBelow(nowMs: 5 * Self.dayMs)
     #expect(bound == SortableID.lowerBound(prefix: "n_", timeMs: 3 * Self.dayMs))
-    let none = RetentionRule(maxAgeDays: 0, maxCount: 0, afterReadHours: 0)
+    let none = RetentionRule(maxAgeDays: 0, maxCount: 0, afterReadMs: 0)
     #expect(none.surplus(of: .max) == 0 && none.readThroughMs(nowMs: 1) == nil && none.expiredBelow(nowMs: 1) == nil)
     var violations = Violations()
-    var bucket = Bucket(retention: RetentionPolicy())
-    bucket.retention?.maxAgeDays = 3_651
-    bucket.retention?.maxCount = -1
-    bucket.retention?.afterReadHours = 87_600
-    bucket.validate("p.", fields: ["retention"], into: &violations)
+    let policy = RetentionPolicy(maxAgeDays: 3_651, maxCount: -1, afterRead: ProtoDuration(seconds: 315_360_000))
+    BucketSettings(retention: policy).validate("p.", into: &violations)
     #expect(violations.items.map(\.field) == ["p.retention.maxAgeDays", "p.retention.maxCount"])
+    for seconds in [-1, 0, 59, 315_360_001] as [Int64] {
+      violations = Violations()
+      RetentionPolicy(afterRead: ProtoDuration(seconds: seconds)).validate(into: &violations)
+      #expect(violations.items.map { "\($0.field) \($0.reason)" } == ["afterRead OUT_OF_RANGE"])
+    }
   }
 
   @Test func deletesByAgeCountAndReading() async throws {

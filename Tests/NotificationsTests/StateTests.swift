@@ -51,16 +51,17 @@ import Testing
     let read = try await component.service.make("read", in: box.id, anna)
     let unread = try await component.service.make("unread", in: box.id, anna)
     try await component.service.mark([read.id], isRead: true, anna)
-    let delete = DeleteNotificationsRequest(notificationIds: [read.id, unread.id, unread.id])
-    #expect(try await component.service.deleteNotifications(delete, context: anna).deletedCount == 2)
+    let delete = BatchDeleteNotificationsRequest(notificationIds: [read.id, unread.id, unread.id])
+    #expect(try await component.service.batchDeleteNotifications(delete, context: anna).deletedCount == 2)
     let listed = try await component.service.listDeletedNotifications(.init(), context: anna).notifications
     #expect(Set(listed.map(\.id)) == [read.id, unread.id] && listed.allSatisfy { $0.deleteTime != nil })
     let undelete = UndeleteNotificationsRequest(notificationIds: [read.id, unread.id, "n_unknown"])
-    #expect(try await component.service.undeleteNotifications(undelete, context: bruno).restoredCount == 0)
     let restored = try await component.service.undeleteNotifications(undelete, context: anna)
-    #expect(restored.restoredCount == 2 && restored.unreadCounts?.total == 1)
+    #expect(restored.restoredCount == 2 && restored.unreadCounts?.total == 1 && restored.missingIds == ["n_unknown"])
     #expect(try await component.service.all(anna).map(\.title) == ["unread", "read"])
-    #expect(try await component.service.undeleteNotifications(undelete, context: anna).restoredCount == 0)
+    // A restored notification is not missing.
+    let again = try await component.service.undeleteNotifications(undelete, context: anna)
+    #expect(again.restoredCount == 0 && again.missingIds == ["n_unknown"])
     await component.close()
   }
 
@@ -74,13 +75,13 @@ import Testing
     try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
     for index in 0..<10 { _ = try await service.make("n\(index)", in: box.id, anna) }
     let gone = try await service.make("gone before", in: box.id, anna)
-    _ = try await service.deleteNotifications(.init(notificationIds: [gone.id]), context: anna)
+    _ = try await service.batchDeleteNotifications(.init(notificationIds: [gone.id]), context: anna)
     let request = DeleteBucketRequest(bucketId: box.id)
     #expect(try await service.deleteBucket(request, context: anna).deletedNotificationCount == 10)
     #expect(try await service.all(anna).isEmpty)
     #expect(try await service.all(bruno).isEmpty)
     #expect(try await service.listBuckets(.init(), context: anna).buckets.isEmpty)
-    let listed = try await service.listBuckets(.init(onlyDeleted: true), context: anna).buckets
+    let listed = try await service.listDeletedBuckets(.init(), context: anna).buckets
     #expect(listed.map(\.id) == [box.id] && listed.first?.purgeTime != nil)
     #expect(await failure { try await service.make("x", in: box.id, anna) }?.code == .notFound)
     let undelete = UndeleteBucketRequest(bucketId: box.id)

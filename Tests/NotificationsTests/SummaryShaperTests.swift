@@ -12,15 +12,15 @@ import Testing
     UnreadItem(
       id: "n_\(String(repeating: String(index), count: 22))", title: title, subtitle: subtitle, body: body,
       bucketId: "b_0123456789abcdefghjkmn", bucketName: "Bucket", bucketIconUrl: icon,
-      createdAt: ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000))
+      createTime: ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000))
   }
 
   private func shape(_ items: [UnreadItem]) -> UnreadSummary {
-    let shaped = SummaryShaper.shape(items, unreadCount: 1_234_567, lastUpdateMs: 1_770_000_000_123)
+    let shaped = SummaryShaper.shape(items, unreadCount: 1_234_567, updateMs: 1_770_000_000_123)
     #expect(shaped.json == shaped.summary.jsonUTF8Bytes())
     #expect(shaped.json.count <= SummaryShaper.sizeBytesMax)
     #expect(shaped.summary.unreadCount == 1_234_567)
-    #expect(shaped.summary.lastUpdate?.millisecondsSince1970 == 1_770_000_000_123)
+    #expect(shaped.summary.updateTime?.millisecondsSince1970 == 1_770_000_000_123)
     return shaped.summary
   }
 

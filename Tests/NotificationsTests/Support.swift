@@ -102,6 +102,15 @@ extension NotificationsService {
   }
 }
 
+extension NotificationsService {
+  /// Sets or ends the snooze of a bucket.
+  func snooze(_ bucketID: String, until end: ProtoTimestamp?, _ context: CallContext) async throws {
+    let request = UpdateBucketSettingsRequest(
+      settings: BucketSettings(bucketId: bucketID, snoozeEndTime: end), updateMask: mask("snooze_end_time"))
+    _ = try await updateBucketSettings(request, context: context)
+  }
+}
+
 extension SharingService {
   /// Shares a bucket with a user, who accepts the invitation if there is one.
   func share(
@@ -121,6 +130,13 @@ extension SharingService {
 
   func received(by member: String) async throws -> [Invitation] {
     try await listInvitations(.init(), context: user(member)).invitations
+  }
+}
+
+extension WatchNotificationsResponse {
+  /// The change of an event; nil for the start.
+  var change: NotificationChange.Change? {
+    if case .change(let change)? = event { change.change } else { nil }
   }
 }
 

@@ -54,10 +54,11 @@ import Testing
     let (content, id, boxID) = (withMedium.jsonString(), ids[7], box.id)
     let template = Template(id: SortableID.text(prefix: "t_", timeMs: 5, tail: 1), name: "t", title: "{{x}}")
     let webhook = Webhook(
-      id: SortableID.text(prefix: "w_", timeMs: 5, tail: 2), name: "w", url: "https://example.org/",
+      id: SortableID.text(prefix: "w_", timeMs: 5, tail: 2), name: "w", method: .post, url: "https://example.org/",
       headers: ["Authorization": "secret"])
     let heartbeat = Heartbeat(
-      id: SortableID.text(prefix: "h_", timeMs: 5, tail: 3), name: "h", bucketId: boxID, periodMinutes: 5)
+      id: SortableID.text(prefix: "h_", timeMs: 5, tail: 3), name: "h", bucketId: boxID,
+      period: ProtoDuration(seconds: 300))
     var scheduled = Notification(
       id: SortableID.text(prefix: "n_", timeMs: 1_770_000_000_000, tail: 9), bucketId: boxID, title: "later",
       priority: .normal, createTime: ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000), deliveryState: .scheduled
@@ -166,12 +167,12 @@ import Testing
     let result = try await bring(entries, to: "anna", component)
     #expect(result.importedCount == 3 && result.keptCount == 0 && result.refusedCount == 11)
     #expect(
-      result.errors.map { "\($0.index) \($0.reason)" } == [
+      result.errors.map { "\($0.index) \($0.error?.reason ?? "")" } == [
         "3 TOO_LONG", "4 ID_INVALID", "5 BUCKET_NOT_FOUND", "6 REQUIRED", "7 OUT_OF_RANGE", "8 CONTENT_INVALID",
         "9 REQUIRED", "11 COLLAPSE_KEY_TAKEN", "12 FIELDS_INVALID", "13 OUT_OF_RANGE",
         "14 FIELDS_INVALID",
       ])
-    #expect(result.errors.first?.field == "entry.notification.notification.title")
+    #expect(result.errors.first?.error?.violations.first?.field == "entry.notification.notification.title")
     header.formatVersion = 2
     let newer = await failure { try await bring([.of(.header(header))], to: "anna", component) }
     #expect(newer?.code == .failedPrecondition && newer?.reason == "FORMAT_VERSION_UNKNOWN")
@@ -187,7 +188,9 @@ import Testing
       return TransferEntry.of(.blockedUser(blocked))
     }
     let result = try await bring(entries, to: "anna", component)
-    #expect(result.errors.map { "\($0.index) \($0.reason) \($0.field)" } == ["0 OUT_OF_RANGE entry.blockedUser.userId"])
+    #expect(result.errors.map(\.index) == [0])
+    #expect(result.errors.first?.error?.violations.map(\.field) == ["entry.blockedUser.userId"])
+    #expect(result.errors.first?.error?.reason == "OUT_OF_RANGE")
     #expect(result.importedCount == 1)
     #expect(try await component.sharing.received(by: "anna").isEmpty)
     await component.close()
@@ -217,7 +220,7 @@ import Testing
     limits.scheduledPerUserMax = 3
     let result = try await bring(entries, to: "anna", component, limits: limits)
     #expect(
-      result.errors.map { "\($0.index) \($0.reason)" } == [
+      result.errors.map { "\($0.index) \($0.error?.reason ?? "")" } == [
         "4 SCHEDULED_EXHAUSTED", "205 AUTOMATION_EXHAUSTED", "206 AUTOMATION_EXHAUSTED",
       ])
     #expect(result.importedCount == 204)
@@ -234,7 +237,7 @@ import Testing
     limits.bucketsPerUserMax = 1
     limits.notificationsPerUserMax = 100
     let result = try await bring(try await export("anna", component), to: "bruno", component, limits: limits)
-    let reasons = Set(result.errors.map(\.reason))
+    let reasons = Set(result.errors.map { $0.error?.reason ?? "" })
     #expect(reasons.isSubset(of: ["BUCKETS_EXHAUSTED", "BUCKET_NOT_FOUND", "NOTIFICATIONS_EXHAUSTED"]))
     #expect(reasons.contains("BUCKETS_EXHAUSTED") && result.errors.count == UserImport.errorsMax)
     #expect(try await component.service.all(bruno, pageSize: 200).count == 100)

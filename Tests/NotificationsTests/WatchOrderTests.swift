@@ -68,7 +68,7 @@ import Testing
         }
         for message in messages.dropFirst() {
           token = message.resumeToken
-          if case .notificationCreated(let one)? = message.event { told.append(one.id) }
+          if case .notificationCreated(let one)? = message.change { told.append(one.id) }
         }
       }
       made.formUnion(try await writing)
@@ -97,11 +97,11 @@ import Testing
     request.notification?.bucketId = b.id
     let moved = try await service.updateNotification(request, context: context).notification
     let left = try await collect(component, "anna", from: start, bucketID: a.id) { $0.count == 2 }
-    guard case .notificationDeleted(let gone)? = left.last?.event else { Issue.record("\(left)"); return }
+    guard case .notificationDeleted(let gone)? = left.last?.change else { Issue.record("\(left)"); return }
     #expect(gone.notificationId == one.id && gone.bucketId == a.id)
     for bucketID in [b.id, ""] {
       let entered = try await collect(component, "anna", from: start, bucketID: bucketID) { $0.count == 2 }
-      #expect(entered.last?.event == moved.map { .notificationUpdated($0) })
+      #expect(entered.last?.change == moved.map { .notificationUpdated($0) })
     }
     await component.close()
   }
@@ -119,7 +119,7 @@ import Testing
     // The event also reaches a watch that was disconnected, but not one that already received it.
     let late = try await collect(component, "anna", from: start, bucketID: a.id) { _ in false }
     #expect(live.count == 2 && late.count == 2 && live.last == late.last)
-    guard case .bucketDeleted(let gone)? = late.last?.event else { Issue.record("\(late)"); return }
+    guard case .bucketDeleted(let gone)? = late.last?.change else { Issue.record("\(late)"); return }
     #expect(gone.bucketId == a.id)
     let token = late.last?.resumeToken ?? ""
     let after = await failure { try await collect(component, "anna", from: token, bucketID: a.id) { _ in false } }
@@ -142,7 +142,7 @@ import Testing
       return seen.count == 51
     }
     let titles = messages.dropFirst().map { message in
-      if case .notificationCreated(let one)? = message.event { one.title } else { "" }
+      if case .notificationCreated(let one)? = message.change { one.title } else { "" }
     }
     #expect(titles == (0..<50).map(String.init))
     await component.close()

@@ -34,7 +34,7 @@ import Testing
   }
 
   private func title(_ message: WatchNotificationsResponse) -> String {
-    if case .notificationCreated(let one)? = message.event { one.title } else { "" }
+    if case .notificationCreated(let one)? = message.change { one.title } else { "" }
   }
 
   @Test func sendsChangesAndResumesWithoutLossOrRepetition() async throws {

@@ -104,8 +104,8 @@ class Load:
             for index in range(activities):
                 token = f"{prefix or 'ac'}{index:062x}"
                 started = ask(link, "ActivitiesService/StartActivity", {
-                    "app": app, "environment": environment_name, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"n": 0},
-                    "attributesType": "Test", "attributes": {}})
+                    "app": app, "environment": environment_name, "origin": "ACTIVITY_ORIGIN_LOCAL",
+                    "contentStateJson": '{"n":0}', "attributesType": "Test", "attributesJson": "{}"})
                 self.ids[token] = started["activity"]["id"]
                 ask(link, "PushTokensService/RegisterPushToken", {
                     "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": token, "app": app, "environment": environment_name,
@@ -147,7 +147,7 @@ class Load:
         number = self.tried[token] + 1
         self.tried[token] = number
         answer = link.call(
-            SERVICE + "ActivitiesService/UpdateActivity", {"activityId": self.ids[token], "contentState": {"n": number}},
+            SERVICE + "ActivitiesService/UpdateActivity", {"activityId": self.ids[token], "contentStateJson": f'{{"n":{number}}}'},
             metadata={"campanile-principal": "user/ann"}, timeoutMs=30_000)
         if "error" in answer:
             self.refusals[reason(answer)] += 1
@@ -157,8 +157,8 @@ class Load:
     def check(self, simulator, seconds=PATIENCE_S):
         """Asserts that every last state is displayed and no acknowledged update is lost. Returns the screens."""
         with self.service.link() as link:
-            states = {token: int(ask(link, "ActivitiesService/GetActivity", {"activityId": self.ids[token]})
-                                 ["activity"]["contentState"]["n"]) for token in self.ids}
+            found = {token: ask(link, "ActivitiesService/GetActivity", {"activityId": self.ids[token]}) for token in self.ids}
+        states = {token: json.loads(got["activity"]["contentStateJson"])["n"] for token, got in found.items()}
         for token, number in states.items():
             assert number >= self.acknowledged[token], f"{token} was acknowledged at {self.acknowledged[token]}, but is at {number}"
 

@@ -85,6 +85,11 @@ class RandomMessages:
     def value(self, field, rules, depth):
         kind = KINDS[field.type]
         own = getattr(rules, rules.WhichOneof("type")) if rules and rules.WhichOneof("type") else None
+        if kind == "MESSAGE" and field.message_type.full_name == "google.protobuf.Duration":
+            bounds = [getattr(own, name).seconds for name in ("gte", "lte")] if own else [0]
+            seconds = self.near(bounds, -100, 100_000)
+            nanos = self.source.choice([0, 0, 1, 999_999_999]) * (-1 if seconds < 0 else 1)
+            return message_factory.GetMessageClass(field.message_type)(seconds=seconds, nanos=nanos)
         if kind == "MESSAGE":
             is_empty = depth >= DEPTH_MAX or field.message_type.file.package == "google.protobuf"
             return message_factory.GetMessageClass(field.message_type)() if is_empty else self.make(field.message_type, depth + 1)

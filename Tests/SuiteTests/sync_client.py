@@ -12,6 +12,7 @@ from campanile_wire import Credit, Peer, reason  # noqa: E402
 
 TOKEN = "internal-token-of-the-sync-tests"
 CHUNK = 128 << 10
+LAST_WRITE_WINS = "CONFLICT_POLICY_LAST_WRITE_WINS"
 
 
 class Link(Peer):
@@ -59,7 +60,11 @@ class Link(Peer):
     def put(self, device, name, content, **fields):
         data = base64.b64encode(content).decode()
         return self.ask("AssetsService/PutAsset", {
-            "deviceId": device, "put": {"name": name, "recordType": "Note", "inlineContent": data, **fields}})
+            "deviceId": device, "put": {"name": name, "recordType": "Note", "inlineContent": data, "onConflict": LAST_WRITE_WINS, **fields}})
+
+    def put_upload(self, device, name, upload, **fields):
+        return self.ask("AssetsService/PutAsset", {
+            "deviceId": device, "put": {"name": name, "recordType": "Note", "uploadId": upload, "onConflict": LAST_WRITE_WINS, **fields}})
 
     def content(self, name, **fields):
         result = self.ask("AssetsService/GetAsset", {"name": name, "includeContent": True, **fields})

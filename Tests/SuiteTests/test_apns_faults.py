@@ -1,11 +1,12 @@
 """Faults between the service and APNs lose nothing: every activity's last state arrives, and none goes backwards."""
 
+import json
 import math
 import os
 import time
 
 import pytest
-from activities import Activities, Load, ask
+from activities import Activities, Load, ask, reason
 from apns import BUNDLE, Key, Simulator
 from campanile import eventually
 
@@ -177,8 +178,8 @@ def test_burst_ends_on_the_last_states(tmp_path, simulator, key):
         with service.link() as link:
             for number in range(1, 101):
                 results = ask(link, "ActivitiesService/BatchUpdateActivities", {"requests": [
-                    {"activityId": id, "contentState": {"n": number}} for id in load.ids.values()]})
-                assert all("activity" in result for result in results["results"])
+                    {"activityId": id, "contentStateJson": f'{{"n":{number}}}'} for id in load.ids.values()]})
+                assert all("receipt" in result for result in results["results"])
         seconds = math.ceil(time.monotonic() - begun)
         load.acknowledged = {token: 100 for token in load.ids}
         load.check(simulator)
@@ -186,6 +187,46 @@ def test_burst_ends_on_the_last_states(tmp_path, simulator, key):
         assert simulator.statistics()["requests"] <= 100 * (2 + seconds)
     finally:
         service.stop()
+
+
+@pytest.mark.parametrize("policy", ["MESSAGE_STORAGE_POLICY_NONE", "MESSAGE_STORAGE_POLICY_MOST_RECENT"])
+def test_channels_of_both_policies_take_broadcasts_and_updates(service, simulator, policy):
+    with service.link() as link:
+        def operate(method, params):
+            answer = link.call(f"campanile.activities.v1.{method}", params, metadata={
+                "campanile-principal": "user/operator", "campanile-scopes": "admin"}, timeoutMs=30_000)
+            assert "error" not in answer, answer
+            return answer["result"]
+        scope = {"app": BUNDLE, "environment": "sandbox"}
+        create = {**scope, "storagePolicy": policy, "requestId": "once"}
+        channel = operate("BroadcastChannelsService/CreateBroadcastChannel", create)["channel"]
+        assert operate("BroadcastChannelsService/CreateBroadcastChannel", create)["channel"] == channel
+        assert operate("BroadcastChannelsService/ListBroadcastChannels", scope)["channels"] == [channel]
+        assert operate("BroadcastChannelsService/GetBroadcastChannel", {**scope, "channelId": channel["id"]})["channel"] == channel
+
+        def shown(state):
+            screen = f"channel/{channel['id']}"
+            eventually(lambda: simulator.screens().get(screen, {}).get("contentState") == state, "the state is displayed")
+        activity = operate("ActivitiesService/StartActivity", {
+            **scope, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentStateJson": '{"n":0}', "channelId": channel["id"]})["activity"]
+        operate("ActivitiesService/UpdateActivity", {"activityId": activity["id"], "contentStateJson": '{"n":1}'})
+        shown({"n": 1})
+        payload = {"aps": {"timestamp": int(time.time()) + 60, "event": "update", "content-state": {"n": 2}}}
+        sent = operate("BroadcastChannelsService/SendBroadcast", {
+            **scope, "channelId": channel["id"], "payloadJson": json.dumps(payload)})["apnsId"]
+        shown({"n": 2})
+        # The simulator got the id of the push as apns-request-id.
+        assert sent in [push["id"] for push in simulator.control("GET", "/pushes?after=0")["pushes"]]
+
+        def accepted():
+            push = operate("PushDeliveryService/GetPush", {"apnsId": sent})["push"]
+            return push["status"] == "PUSH_STATUS_ACCEPTED" and push
+        push = eventually(accepted, "the push is accepted")
+        assert push["httpStatus"] == 200 and push["pushType"] == "APNS_PUSH_TYPE_LIVE_ACTIVITY" and "latency" in push
+        operate("BroadcastChannelsService/DeleteBroadcastChannel", {**scope, "channelId": channel["id"]})
+        missing = link.call("campanile.activities.v1.BroadcastChannelsService/GetBroadcastChannel", {**scope, "channelId": channel["id"]},
+                            metadata={"campanile-principal": "user/operator", "campanile-scopes": "admin"})
+        assert reason(missing) == "CHANNEL_NOT_FOUND"
 
 
 def test_rejected_token_is_retired_unless_registered_later(service, simulator):

@@ -255,7 +255,9 @@ def test_channel_is_created_used_and_deleted(simulator, link, key):
     assert link.ask(get + [("apns-channel-id", channel)])[2] == {"message-storage-policy": 1, "push-type": "LiveActivity"}
     broadcast = fields(key, _path=f"/4/broadcasts/apps/{BUNDLE}", apns_topic=None, apns_channel_id=channel,
                        apns_expiration=str(int(time.time()) + 60))
-    assert link.ask(broadcast, update({"goals": 2}))[0] == 200
+    given = str(uuid.uuid4())
+    answer = link.ask(broadcast + [("apns-request-id", given)], update({"goals": 2}))
+    assert answer[0] == 200 and answer[1]["apns-request-id"] == given and "apns-id" not in answer[1]
     assert simulator.screens()[f"channel/{channel}"]["contentState"] == {"goals": 2}
     delete = [(name, "DELETE" if name == ":method" else value) for name, value in plain]
     assert link.ask(delete + [("apns-channel-id", channel)])[0] == 204

@@ -48,7 +48,7 @@ class Worker(threading.Thread):
             (one, status), = entries.items()
             answer = link.answer("AttendanceService/RecordAttendance", {"meetingId": evening, "memberId": one, "status": status}, {})
         else:
-            answer = link.answer("AttendanceService/BatchRecordAttendance", {
+            answer = link.answer("AttendanceService/RecordMeetingAttendance", {
                 "meetingId": evening, "entries": [{"memberId": one, "status": status} for one, status in entries.items()]}, {})
         if self.took(answer):
             for one, status in entries.items():

@@ -123,9 +123,9 @@ def hostile_values():
 def test_hostile_json_is_refused(suite, key, name):
     value = hostile_values()[name]
     with cheap(suite):
-        for body in (f'{{"notification":{{"title":{value}}}}}', f'{{"contentState":{value},"activityId":"a"}}', value):
+        for body in (f'{{"notification":{{"title":{value}}}}}', f'{{"contentStateJson":{json.dumps(value)},"activityId":"a"}}', value):
             assert post(suite, key, "/notifications/v1/notifications", body.encode()) in (400, 413)
-            method = "campanile.activities.v1.ActivitiesService/UpdateActivity" if "contentState" in body else CREATE[1:]
+            method = "campanile.activities.v1.ActivitiesService/UpdateActivity" if "contentStateJson" in body else CREATE[1:]
             with Link(suite.endpoints["gateway"]["rpc"], token=key) as link:
                 link.send(f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{body}}}')
                 answer = link.receive()
@@ -157,7 +157,7 @@ def test_patches_of_copies_are_refused(suite, key):
         asset = link.put("p", "doubling.json", json.dumps({"a": ["x" * 1000]}).encode())["asset"]
         copies = [{"op": "copy", "from": "/a", "path": "/a/-"} for _ in range(30)]
         told = link.refusal("AssetsService/PatchAsset", {
-            "deviceId": "p", "name": "doubling.json", "ifMatch": asset["etag"], "jsonPatch": json.dumps(copies)})
+            "deviceId": "p", "name": "doubling.json", "etag": asset["etag"], "jsonPatch": json.dumps(copies)})
         assert told.split()[0] in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"), told
         found = hashlib.sha256(link.content("doubling.json")).hexdigest()
         assert found == hashlib.sha256(json.dumps({"a": ["x" * 1000]}).encode()).hexdigest()

@@ -185,7 +185,7 @@ def test_service_is_called_directly_as_a_user(suite):
     token_file = str(suite.folder / "internal-token")
     other = suite.run(
         "call", "ListBuckets", "--address", address, "--internal-token-file", token_file, "--as", "user/other", check=0)
-    assert json.loads(other.stdout) == {}
+    assert json.loads(other.stdout).keys() == {"resumeToken"}
 
 
 def test_principal_in_a_callers_header_is_ignored(suite, giulia):
@@ -203,7 +203,7 @@ def test_watch_shows_events_and_ends_cleanly(suite):
     for number in range(3):
         suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": f"è {number} 🔔"}}, key)
         event = json.loads(watch.stdout.readline())
-        assert event["notificationCreated"]["title"] == f"è {number} 🔔"
+        assert event["change"]["notificationCreated"]["title"] == f"è {number} 🔔"
     watch.send_signal(signal.SIGINT)
     out, err = watch.communicate(timeout=30)
     assert (watch.returncode, out, err) == (0, "", "")
@@ -264,7 +264,8 @@ def test_keys_are_rotated(suite):
 def test_backup_of_a_running_suite_is_complete(suite, giulia, tmp_path):
     content = base64.b64encode(b'{"kept":true}').decode()
     suite.run("call", "RegisterDevice", '{"device":{"id":"backup","role":"DEVICE_ROLE_WRITER"}}', key=giulia, check=0)
-    put = json.dumps({"deviceId": "backup", "put": {"name": "kept.json", "recordType": "Note", "inlineContent": content}})
+    put = json.dumps({"deviceId": "backup", "put": {
+        "name": "kept.json", "recordType": "Note", "inlineContent": content, "mustNotExist": True}})
     sha256 = json.loads(suite.run("call", "PutAsset", put, key=giulia, check=0).stdout)["asset"]["sha256"]
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]

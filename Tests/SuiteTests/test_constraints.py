@@ -12,13 +12,15 @@ PROTO = """syntax = "proto3";
 package test;
 import "buf/validate/validate.proto";
 import "campanile/rpc/v1/violation.proto";
+import "google/protobuf/duration.proto";
+import "google/protobuf/timestamp.proto";
 
 enum Kind { KIND_UNSPECIFIED = 0; }
 message Message {
   FIELD
 }
 """
-FIELD_LINE = 8
+FIELD_LINE = 10
 RULE = "(buf.validate.field)"
 
 
@@ -42,6 +44,10 @@ BAD = {
     "a pattern without its end": f'string text = 1 [{RULE}.string.pattern = "^a"];',
     "a pattern with alternatives": f'string text = 1 [{RULE}.string.pattern = "^(a|b)$"];',
     "a pattern that needs backtracking": f'string text = 1 [{RULE}.string.pattern = "^a*a$"];',
+    "a bound that excludes every duration":
+        f"google.protobuf.Duration time = 1 [{RULE}.duration = {{gte: {{seconds: 3}}, lte: {{seconds: 2}}}}];",
+    "a bound of a fraction": f"google.protobuf.Duration time = 1 [{RULE}.duration.lte.nanos = 5];",
+    "rules of a duration for another message": f"google.protobuf.Timestamp time = 1 [{RULE}.duration.lte.seconds = 5];",
     "rules of another type": f"string text = 1 [{RULE}.int32.gte = 0];",
     "required, and empty is ignored": f"string text = 1 [{RULE} = {{required: true, ignore: IGNORE_IF_ZERO_VALUE}}];",
     "required elements": f"repeated string texts = 1 [{RULE}.repeated.items.required = true];",

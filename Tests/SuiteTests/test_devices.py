@@ -30,7 +30,7 @@ class Phone:
         if activity:
             self.started = self.call("StartUnreadActivity", {
                 "app": self.app, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "itemsMax": 3,
-                "attributesType": "UnreadAttributes", "attributes": {}})["activity"]
+                "attributesType": "UnreadAttributes", "attributesJson": "{}"})["activity"]
             self.register(kind="PUSH_TOKEN_KIND_ACTIVITY_UPDATE", token=activity, activityId=self.started["id"])
 
     def call(self, method, request):

@@ -30,7 +30,7 @@ def test_watch_prints_every_change(suite, tmp_path):
         eventually(lambda: "0 unread" in (tmp_path / "out").read_text(), "the watch's start")
         bucket = suite.call("CreateBucket", {"bucket": {"name": "Home"}}, key)["bucket"]["id"]
         made = suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": "Hello"}}, key)["notification"]["id"]
-        suite.call("DeleteNotifications", {"notificationIds": [made]}, key)
+        suite.call("DeleteNotification", {"notificationId": made}, key)
         eventually(lambda: (tmp_path / "out").read_text().splitlines()[1:] == ["new: Hello", f"deleted: {made}"], "both changes")
     finally:
         watch.kill()

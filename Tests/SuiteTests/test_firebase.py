@@ -55,6 +55,11 @@ def state(now, **more):
     return {"startedAt": iso(now), "duration": 1800, "methodName": "Focus", "sessionType": "countdown"} | more
 
 
+def frequent(suite, key):
+    """Whether the user allows frequent updates, as each of the tokens has it."""
+    return {token.get("frequentPushesEnabled") for token in suite.call("ListPushTokens", {"pageSize": 1000}, key)["tokens"]}
+
+
 @pytest.mark.parametrize("path", ["/", "/growth-app/us-central1/"])
 def test_timer_is_started_paused_resumed_and_stopped(suite, base, key, path):
     now = int(datetime.datetime.now().timestamp())
@@ -68,6 +73,7 @@ def test_timer_is_started_paused_resumed_and_stopped(suite, base, key, path):
         "activityId": activity, "contentState": state(now), "action": "update", "event": "update",
         "frequentPushesEnabled": True}, key, path)
     assert answer == {"success": True, "activityId": activity}
+    assert frequent(suite, key) == {True}
 
     def shown(condition):
         return eventually(lambda: (s := suite.screen(token)) and condition(s) and s, "the widget's state")
@@ -101,11 +107,13 @@ def test_timer_is_started_paused_resumed_and_stopped(suite, base, key, path):
     assert "dismissal-date" in suite.pushed(token)[-1][1]["aps"]
 
 
-def test_other_functions_succeed(base, key):
+def test_other_functions_succeed(suite, base, key):
     assert call(base, "registerPushToStartToken", {
         "token": secrets.token_hex(32), "isPushToStart": True, "platform": "ios", "timestamp": 1.7e9,
         "environment": "development"}, key) == {"success": True}
-    assert call(base, "updateFrequentPushesSettings", {"frequentPushesEnabled": True, "timestamp": 1.7e9}, key) == {"success": True}
+    for enabled in (True, False):
+        assert call(base, "updateFrequentPushesSettings", {"frequentPushesEnabled": enabled, "timestamp": 1.7e9}, key) == {"success": True}
+        assert frequent(suite, key) == {enabled}
     typed = {"@type": "type.googleapis.com/google.protobuf.Int64Value", "value": "1700000000"}
     assert call(base, "registerPushToStartToken", {
         "token": secrets.token_hex(32), "platform": "ios", "timestamp": typed, "environment": "development"}, key)["success"]

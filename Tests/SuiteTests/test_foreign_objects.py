@@ -21,11 +21,11 @@ APP = "dev.campanile.example"
 
 # Fields that end in `id` but name no object of a user, or name one that the caller chooses and then owns.
 FREE = {
-    "request_id", "user_id", "team_id", "apns_id", "apns_ids", "alert_id", "collapse_id", "thread_id", "channel_id", "mutation_id",
+    "request_id", "user_id", "team_id", "apns_id", "apns_ids", "alert_id", "collapse_id", "thread_id", "channel_id",
     "entity_id", "installation_id", "owner_id", "push_id", "action_id", "room_id", "through_notification_id",
 }
 IMAGE = {"mediaType": "MEDIA_TYPE_IMAGE", "contentType": "image/png"}
-SHOWN = {"app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "T", "attributes": {}}
+SHOWN = {"app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "T", "attributesJson": "{}"}
 # Fields other than ids that a request needs to reach the lookup of the objects.
 MORE = {
     "NotificationsService/UpdateBucket": {"bucket": {"name": "mine"}},
@@ -44,30 +44,31 @@ MORE = {
     "SharingService/CreateInviteCode": {"role": "BUCKET_ROLE_READER"},
     "SharingService/CreatePublishKey": {"name": "mine"},
     "AutomationService/CreateTemplate": {"template": {"name": "mine", "title": "mine"}},
-    "AutomationService/CreateHeartbeat": {"heartbeat": {"name": "mine", "periodMinutes": 60}},
+    "AutomationService/CreateHeartbeat": {"heartbeat": {"name": "mine", "period": "3600s"}},
     "AutomationService/CreateWebhook": {"webhook": {"name": "mine", "url": "https://example.com/mine"}},
     "AutomationService/UpdateTemplate": {"template": {"name": "mine", "title": "mine"}},
-    "AutomationService/UpdateWebhook": {"webhook": {"name": "mine", "url": "https://example.com/mine", "method": "POST"}},
-    "ActivitiesService/UpdateActivity": {"contentState": {"n": 666}},
-    "ActivitiesService/BatchUpdateActivities": {"requests": [{"contentState": {"n": 666}}]},
-    "ActivitiesService/StartActivity": {**SHOWN, "contentState": {"n": 1}},
+    "AutomationService/UpdateWebhook": {"webhook": {"name": "mine", "url": "https://example.com/mine", "method": "METHOD_POST"}},
+    "ActivitiesService/UpdateActivity": {"contentStateJson": '{"n":666}'},
+    "ActivitiesService/BatchUpdateActivities": {"requests": [{"contentStateJson": '{"n":666}'}]},
+    "ActivitiesService/StartActivity": {**SHOWN, "contentStateJson": '{"n":1}'},
     "UnreadService/StartUnreadActivity": SHOWN,
     "RoomsService/JoinRoom": {**SHOWN, "roomId": "f0" * 24},
-    "TimersService/StartTimer": {**SHOWN, "methodName": "Pomodoro", "sessionType": "single", "durationMs": "60000"},
+    "TimersService/StartTimer": {**SHOWN, "methodName": "Pomodoro", "sessionType": "TIMER_SESSION_TYPE_SINGLE",
+                                 "duration": "60s"},
     "PushTokensService/RegisterPushToken": {
         "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": "ab" * 32, "app": APP, "environment": "development", "installationId": "x"},
     "AssetsService/DeleteAsset": {"deviceId": "mine", "name": "NAME"},
     "AssetsService/GetAsset": {"name": "NAME", "includeContent": True},
-    "AssetsService/PatchAsset": {"deviceId": "mine", "name": "NAME", "ifMatch": "1", "mergePatch": '{"a":666}'},
+    "AssetsService/PatchAsset": {"deviceId": "mine", "name": "NAME", "etag": "1", "mergePatch": '{"a":666}'},
     "AssetsService/RestoreAssetVersion": {"deviceId": "mine", "name": "NAME", "version": "1"},
     "AssetsService/ResolveAssetConflict": {"deviceId": "mine", "name": "NAME", "version": "1"},
-    "AssetsService/PutAsset": {"deviceId": "mine", "put": {"name": "own.json", "recordType": "Note"}},
+    "AssetsService/PutAsset": {"deviceId": "mine", "put": {"name": "own.json", "recordType": "Note", "mustNotExist": True}},
     "AssetsService/CommitAssets": {"deviceId": "mine", "changes": [{"delete": {"name": "NAME"}}]},
     "AssetsService/DownloadAsset": {"name": "NAME"}, "AssetsService/GetAssetDelta": {"name": "NAME"},
     "AssetsService/ListAssetVersions": {"name": "NAME"},
     "UploadsService/CreateUpload": {"deviceId": "mine", "recordType": "Note", "sizeBytes": "5", "sha256": "00" * 32},
     "DevicesService/RegisterDevice": {"device": {"role": "DEVICE_ROLE_WRITER"}},
-    "DevicesService/PublishUpdate": {"mutationId": "m", "message": {"type": "SYNC_UPDATE_TYPE_NOTIFICATION_READ", "entityId": "NAME", "timestamp": "2026-01-01T00:00:00Z"}},
+    "DevicesService/PublishUpdate": {"requestId": "m", "message": {"type": "SYNC_UPDATE_TYPE_NOTIFICATION_READ", "entityId": "NAME", "eventTime": "2026-01-01T00:00:00Z"}},
 }
 # Callers of these methods may see everything. Others are refused before ids are read, as test_method_matrix.py shows.
 OPERATORS = re.compile(r"gateway\.v1|Service/(GetPush|ListPushes)$|DebugService|SigningService|PutUnreadSummary|SendAlert|RecordDeliveries"
@@ -96,18 +97,19 @@ class World:
             code = ask("SharingService/CreateInviteCode", {"bucketId": bucket, "role": "BUCKET_ROLE_READER"})["code"]
             template = ask("AutomationService/CreateTemplate", {"template": {"name": CANARY, "title": CANARY}})["template"]
             heartbeat = ask("AutomationService/CreateHeartbeat", {"heartbeat": {
-                "name": CANARY, "bucketId": bucket, "periodMinutes": 60}})["heartbeat"]
+                "name": CANARY, "bucketId": bucket, "period": "3600s"}})["heartbeat"]
             webhook = ask("AutomationService/CreateWebhook", {"webhook": {
-                "name": CANARY, "url": f"https://example.com/{CANARY}", "method": "POST"}})["webhook"]
+                "name": CANARY, "url": f"https://example.com/{CANARY}", "method": "METHOD_POST"}})["webhook"]
             activity = ask("ActivitiesService/StartActivity", {
-                "app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"n": CANARY},
-                "attributesType": "T", "attributes": {}}, "activities")["activity"]["id"]
+                "app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL",
+                "contentStateJson": json.dumps({"n": CANARY}), "attributesType": "T", "attributesJson": "{}"}, "activities")["activity"]["id"]
             token = ask("PushTokensService/RegisterPushToken", {
                 "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": "cd" * 32, "app": APP, "environment": "development",
                 "installationId": "x", "activityId": activity}, "activities")["token"]["id"]
             ask("DevicesService/RegisterDevice", {"device": {"id": "owner-device", "role": "DEVICE_ROLE_WRITER"}}, "sync")
             ask("AssetsService/PutAsset", {"deviceId": "owner-device", "put": {
-                "name": f"{CANARY}.json", "recordType": "Note", "inlineContent": base64.b64encode(json.dumps({'a': CANARY}).encode()).decode()}}, "sync")
+                "name": f"{CANARY}.json", "recordType": "Note", "mustNotExist": True,
+                "inlineContent": base64.b64encode(json.dumps({'a': CANARY}).encode()).decode()}}, "sync")
             upload = ask("UploadsService/CreateUpload", {
                 "deviceId": "owner-device", "recordType": "Note", "sizeBytes": "5", "sha256": "00" * 32}, "sync")["upload"]["id"]
         lodge = suite.endpoints["gateway"]["adminKey"]
@@ -125,7 +127,7 @@ class World:
             "heartbeat_id": heartbeat["id"], "webhook_id": webhook["id"], "activity_id": activity, "token_id": token,
             "content_id": (made.get("attachments") or [{}])[0].get("contentId", "c_1"), "device_id": "owner-device", "upload_id": upload,
             "member_id": member, "meeting_id": meeting, "feed_id": feed,
-            "key_id": key["key"]["id"], "invitation_id": invitation["id"], "code_id": code["id"], "zone": "", "NAME": f"{CANARY}.json",
+            "key_id": key["key"]["id"], "invitation_id": invitation["id"], "code_id": code["id"], "zone_id": "", "NAME": f"{CANARY}.json",
             "bucket.id": bucket, "notification.id": made["id"], "template.id": template["id"], "heartbeat.id": heartbeat["id"],
             "webhook.id": webhook["id"], "member.id": member, "meeting.id": meeting, "device.id": "owner-device",
             "notifications.id": made["id"], "content_refs.id": "c_1", "contents.key": "c_1"}

@@ -30,7 +30,7 @@ source.onmessage = event => {
     fetch("/notifications/v1/notifications", {method: "POST", headers: {authorization: `Bearer ${key}`, "content-type": "application/json"},
       body: JSON.stringify({notification: {bucketId: bucket, title: "from a browser"}})});
   }
-  if (message.notificationCreated) { source.close(); done({seen}); }
+  if (message.change?.notificationCreated) { source.close(); done({seen}); }
 };
 """
 
@@ -68,7 +68,7 @@ def test_fetch_and_event_source_work(browser, base, key):
     watched = browser.execute_async_script(WATCH, bucket, key)
     assert "failed" not in watched, watched
     last = watched["seen"][-1]
-    assert last["message"]["notificationCreated"]["title"] == "from a browser"
+    assert last["message"]["change"]["notificationCreated"]["title"] == "from a browser"
     assert last["id"]
     assert browser.execute_async_script(FETCH, f"/notifications/v1/buckets/{bucket}", {"method": "DELETE", "headers": headers})["status"] == 200
     assert browser.execute_async_script(FETCH, "/notifications/v1/buckets", {})["status"] == 401

@@ -165,6 +165,26 @@ class Events:
         self.answer.close()
 
 
+def test_bucket_is_modified_by_counts_and_settings(base, key):
+    bucket = rest(base, "POST", "/notifications/v1/buckets", key, {"bucket": {"name": "Conditional"}})["bucket"]["id"]
+    path = f"/notifications/v1/buckets/{bucket}"
+    etag = f'"{rest(base, "GET", path, key)["bucket"]["etag"]}"'
+    assert request(base, "GET", path, key, If_None_Match=etag)[0] == 304
+    rest(base, "POST", "/notifications/v1/notifications", key, {"notification": {"bucketId": bucket, "title": "counts"}})
+    status, headers, body = request(base, "GET", path, key, If_None_Match=etag)
+    assert status == 200 and json.loads(body)["bucket"]["unreadCount"] == 1
+    muted = rest(base, "PATCH", path + "/settings", key, {"settings": {"isMuted": True}, "updateMask": "isMuted"})
+    assert muted["settings"]["isMuted"]
+    status, later, body = request(base, "GET", path, key, If_None_Match=headers["ETag"])
+    assert status == 200 and json.loads(body)["bucket"]["settings"] == muted["settings"]
+    # Counts are no conflict for a change.
+    rest(base, "POST", "/notifications/v1/notifications", key, {"notification": {"bucketId": bucket, "title": "more"}})
+    rest(base, "PATCH", path, key, {"bucket": {"name": "Renamed"}, "updateMask": "name"}, If_Match=later["ETag"])
+    status, _, body = request(base, "PATCH", path, key, {"bucket": {"name": "Late"}, "updateMask": "name"}, If_Match=later["ETag"])
+    assert status == 412, body
+    rest(base, "DELETE", path, key)
+
+
 def test_events_resume_after_the_last_event_id(base, key):
     bucket = rest(base, "POST", "/notifications/v1/buckets", key, {"bucket": {"name": "Events"}})["bucket"]
     events = Events(base, f"/notifications/v1/notifications:watch?bucketId={bucket['id']}", key)
@@ -175,18 +195,18 @@ def test_events_resume_after_the_last_event_id(base, key):
 
     publish("one")
     seen = events.next()
-    while "notificationCreated" not in seen[1]:
+    while "notificationCreated" not in seen[1].get("change", {}):
         seen = events.next()
-    assert seen[1]["notificationCreated"]["title"] == "one" and events.last
+    assert seen[1]["change"]["notificationCreated"]["title"] == "one" and events.last
     last = events.last
     events.close()
     publish("two")
     again = Events(base, f"/notifications/v1/notifications:watch?bucketId={bucket['id']}", key, last)
     titles = []
     while "two" not in titles:
-        event = again.next()[1]
-        if "notificationCreated" in event:
-            titles.append(event["notificationCreated"]["title"])
+        change = again.next()[1].get("change", {})
+        if "notificationCreated" in change:
+            titles.append(change["notificationCreated"]["title"])
     assert titles == ["two"]
     again.close()
     rest(base, "DELETE", f"/notifications/v1/buckets/{bucket['id']}", key)

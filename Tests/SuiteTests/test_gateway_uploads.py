@@ -15,6 +15,7 @@ from campanile import eventually
 from test_gateway_http import base, key, port, request, rest  # noqa: F401
 
 ZONE = "/sync/v1/zones/ZentikSyncZone/assets/"
+LAST_WRITE_WINS = "onConflict=CONFLICT_POLICY_LAST_WRITE_WINS"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ class Wire:
         self.socket.close()
 
 
-def put(port, name, content, key, device="web", query="recordType=Note", **headers):
+def put(port, name, content, key, device="web", query=f"recordType=Note&{LAST_WRITE_WINS}", **headers):
     headers = {k.replace("_", "-"): v for k, v in headers.items()}
     if not any("digest" in name.lower() for name in headers):
         headers |= digest(content)
@@ -109,7 +110,7 @@ def test_content_is_stored_and_returned(base, port, key, device):
     assert request(base, "GET", f"{ZONE}put.json/content", key)[2] == second
     status, got, body = request(base, "HEAD", f"{ZONE}put.json/content", key)
     assert status == 200 and body == b"" and got["Content-Length"] == str(len(second)) and got["ETag"] == etag
-    assert {"get", "head", "put"} <= set(rest(base, "GET", "/openapi.json")["paths"]["/sync/v1/zones/{zone}/assets/{name}/content"])
+    assert {"get", "head", "put"} <= set(rest(base, "GET", "/openapi.json")["paths"]["/sync/v1/zones/{zoneId}/assets/{name}/content"])
     # The connection remains usable.
     wire = Wire(port)
     for _ in range(2):
@@ -119,7 +120,7 @@ def test_content_is_stored_and_returned(base, port, key, device):
             head += wire.socket.recv(4096)
         assert head.endswith(b"\r\n\r\n") and head.startswith(b"HTTP/1.1 200")
     for _ in range(2):
-        wire.head("PUT", f"{ZONE}put.json/content?deviceId=web", key, {"Content-Length": str(len(second)), **digest(second)})
+        wire.head("PUT", f"{ZONE}put.json/content?deviceId=web&{LAST_WRITE_WINS}", key, {"Content-Length": str(len(second)), **digest(second)})
         wire.socket.sendall(second)
         assert wire.answer()[0] == 200
     wire.close()
@@ -127,9 +128,10 @@ def test_content_is_stored_and_returned(base, port, key, device):
 
 def test_conditions_are_checked(base, port, key, device):
     content = b"[1]"
-    assert put(port, "if.json", content, key, If_Match='"nothing"')[0] == 412
-    assert put(port, "if.json", content, key, If_Match="*")[0] == 412
-    assert put(port, "if.json", content, key, If_None_Match="*")[0] == 201
+    # A put under a condition needs no policy for conflicts.
+    assert put(port, "if.json", content, key, query="recordType=Note", If_Match='"nothing"')[0] == 412
+    assert put(port, "if.json", content, key, query="recordType=Note", If_Match="*")[0] == 412
+    assert put(port, "if.json", content, key, query="recordType=Note", If_None_Match="*")[0] == 201
     status, _, body = put(port, "if.json", content, key, If_None_Match="*")
     assert status == 412 and reason(body) == "ETAG_MISMATCH"
     assert put(port, "if.json", content, key, If_Match='"another"')[0] == 412
@@ -154,7 +156,9 @@ def test_refused_upload_leaves_nothing(base, port, key, device):
         (dict(content=gzip.compress(good), Content_Encoding="gzip"), 415, "CONTENT_ENCODING_UNSUPPORTED"),
         (dict(content=good, Idempotency_Key="again"), 400, "IDEMPOTENCY_KEY_UNSUPPORTED"),
         (dict(content=good, query="recordType=Note&size=1"), 400, "QUERY_INVALID"),
-        (dict(content=good, query=""), 400, None),
+        (dict(content=good, query="recordType=Note&onConflict=SOMEHOW", If_None_Match="*"), 400, "ENUM_UNKNOWN"),
+        (dict(content=good, query=LAST_WRITE_WINS), 400, None),
+        (dict(content=good, query="recordType=Note"), 400, "REQUIRED"),
         (dict(content=good, device="nobody"), 404, None),
     ]
     for arguments, status, why in cases:
@@ -163,21 +167,21 @@ def test_refused_upload_leaves_nothing(base, port, key, device):
         if why:
             assert reason(body) == why
     wire = Wire(port)
-    wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note", key, {"Transfer-Encoding": "chunked", **digest(good)})
+    wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note&{LAST_WRITE_WINS}", key, {"Transfer-Encoding": "chunked", **digest(good)})
     wire.socket.sendall(b"0\r\n\r\n")
     status, _, body = wire.answer()
     assert status == 411 and reason(body) == "LENGTH_REQUIRED"
     wire.close()
     # Refused before a byte of the body is sent.
     wire = Wire(port)
-    wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note", key,
+    wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note&{LAST_WRITE_WINS}", key,
               {"Content-Length": "250000001", "Expect": "100-continue", **digest(good)})
     status, _, body = wire.answer()
     assert status == 413 and reason(body) == "CONTENT_TOO_LARGE"
     wire.close()
     # The error of a long request names the actual fault, not the length.
     wire = Wire(port)
-    wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note", key, {"Content-Length": "100000000"})
+    wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note&{LAST_WRITE_WINS}", key, {"Content-Length": "100000000"})
     status, _, body = wire.answer()
     assert status == 400 and reason(body) == "DIGEST_REQUIRED"
     wire.close()
@@ -209,7 +213,7 @@ def test_broken_upload_leaves_nothing(base, port, key, device):
     before = uploads_left(base, key)
     content = b'"' + b"a" * 3_000_000 + b'"'
     wire = Wire(port)
-    wire.head("PUT", f"{ZONE}broken.json/content?deviceId=web&recordType=Note", key,
+    wire.head("PUT", f"{ZONE}broken.json/content?deviceId=web&recordType=Note&{LAST_WRITE_WINS}", key,
               {"Content-Length": str(len(content)), "Expect": "100-continue", **digest(content)})
     assert wire.socket.recv(4096).startswith(b"HTTP/1.1 100")
     wire.socket.sendall(content[:1_000_000])
@@ -217,6 +221,29 @@ def test_broken_upload_leaves_nothing(base, port, key, device):
     wire.close()
     eventually(lambda: uploads_left(base, key) == before, "the upload is removed")
     assert request(base, "GET", f"{ZONE}broken.json/content", key)[0] == 404
+
+
+def test_headers_are_conditions_and_keys_of_zones_and_assets(base, key, device):
+    zone, asset = "/sync/v1/zones/by-header", "/sync/v1/zones/by-header/assets/a.json"
+
+    def put(**headers):
+        return request(base, "PUT", asset, key, {"deviceId": device, "put": {"recordType": "Note", "inlineContent": "MQ=="}}, **headers)
+
+    made = [request(base, "POST", "/sync/v1/zones", key, {"zoneId": "by-header"}, Idempotency_Key="by-header") for _ in range(2)]
+    assert [status for status, *_ in made] == [200, 200] and made[0][2] == made[1][2]
+    first = request(base, "GET", zone, key)[1]["ETag"]
+    # Without a condition, a put needs a policy for conflicts.
+    status, _, body = put()
+    assert status == 400 and reason(body) == "REQUIRED"
+    assert put(If_Match='"v1"')[0] == 412
+    created = rest(base, "PUT", asset, key, {"deviceId": device, "put": {"recordType": "Note", "inlineContent": "MQ==", "mustNotExist": True}})
+    etag = f'"{created["asset"]["etag"]}"'
+    status, headers, _ = put(If_Match=etag)
+    assert status == 200 and headers["ETag"] != etag
+    assert request(base, "DELETE", f"{asset}?deviceId={device}", key, If_Match=etag)[0] == 412
+    assert request(base, "DELETE", f"{zone}?force=true", key, If_Match=first)[0] == 412
+    last = request(base, "GET", zone, key)[1]["ETag"]
+    assert last != first and request(base, "DELETE", f"{zone}?force=true", key, If_Match=last)[0] == 200
 
 
 def test_large_content_needs_little_memory(suite, base, port, key, device):
@@ -236,7 +263,7 @@ def test_slow_service_slows_its_caller(suite, base, port, key, device):
     """Data that the service does not read waits at the caller, not in the gateway."""
     content = b'"' + b"b" * 60_000_000 + b'"'
     wire = Wire(port)
-    wire.head("PUT", f"{ZONE}slow.json/content?deviceId=web&recordType=Note", key,
+    wire.head("PUT", f"{ZONE}slow.json/content?deviceId=web&recordType=Note&{LAST_WRITE_WINS}", key,
               {"Content-Length": str(len(content)), "Expect": "100-continue", **digest(content)})
     assert wire.socket.recv(4096).startswith(b"HTTP/1.1 100")
     os.kill(suite.children()["sync"], signal.SIGSTOP)

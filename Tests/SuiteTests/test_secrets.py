@@ -57,7 +57,7 @@ def spoken(suite):
                 "name": "nobody", "pin": secrets["pin"], "deviceToken": secrets["device token"]}),
             ("attendance.v1.MeetingsService/GetCalendar", {"secret": "cal_" + CANARY}),
             ("sync.v1.AssetsService/PutAsset", {"put": {"name": CANARY, "recordType": "Note", "inlineContent": base64.b64encode(
-                CANARY.encode()).decode()}}),
+                CANARY.encode()).decode(), "mustNotExist": True}}),
             (f"notifications.v1.NotificationsService/{CANARY}", {}),
         ]:
             assert link.call(f"campanile.{method}", params) is not None

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from campanile import eventually
-from sync_client import TOKEN, Link
+from sync_client import LAST_WRITE_WINS, TOKEN, Link
 
 from wire_process import Process  # noqa: E402  (sync_client added its folder to the path)
 
@@ -41,10 +41,10 @@ def files(link):
     return {asset["name"]: (asset, json.loads(link.content(asset["name"], version=asset["version"]))) for asset in assets}
 
 
-def message(link, device, kind, entity, mutation):
+def message(link, device, kind, entity, request_id):
     return link.ask("DevicesService/PublishUpdate", {
-        "deviceId": device, "mutationId": mutation,
-        "message": {"type": f"SYNC_UPDATE_TYPE_{kind}", "entityId": entity, "timestamp": "2026-01-01T00:00:00Z"}})
+        "deviceId": device, "requestId": request_id,
+        "message": {"type": f"SYNC_UPDATE_TYPE_{kind}", "entityId": entity, "eventTime": "2026-01-01T00:00:00Z"}})
 
 
 def test_two_devices_exchange_a_notification(start):
@@ -61,30 +61,31 @@ def test_two_devices_exchange_a_notification(start):
             "bucketId": bucket["id"], "title": "Tea \"ready\"", "actions": [{"type": "ACTION_TYPE_MARK_AS_READ"}]}})["notification"]
         # The watch reads the files after a commit of both is reported.
         while True:
-            revision = follower.next(stream)["revision"]
-            assert [change["asset"]["name"] for change in revision["changes"]] == ["buckets.json", "notifications.json"]
-            if revision["changes"][1]["asset"].get("recordCount") == "1":
+            change = follower.next(stream)["change"]
+            assert [changed["asset"]["name"] for changed in change["assets"]] == ["buckets.json", "notifications.json"]
+            if change["assets"][1]["asset"].get("recordCount") == "1":
                 break
         found = files(watch)
         asset, content = found["notifications.json"]
         assert (asset["recordType"], asset["recordCount"]) == ("NotificationsData", "1")
-        assert asset["syncTimestamp"] == content["syncTimestamp"]
+        assert asset["syncTime"] == content["syncTimestamp"]
         [record] = content["notifications"]
         assert (record["id"], record["title"], record["bucketId"]) == (sent["id"], "Tea \"ready\"", bucket["id"])
         assert record["actions"][0]["type"] == "MARK_AS_READ" and record["attachments"] == [] and "readAt" not in record
         assert found["buckets.json"][1]["buckets"][0]["color"] == "#112233"
         # The watch is a reader: it cannot write assets, and reports its actions by messages.
-        refused = watch.answer("AssetsService/PutAsset", {"deviceId": "watch", "put": {"name": "a", "recordType": "N", "inlineContent": "MQ=="}})
+        refused = watch.answer("AssetsService/PutAsset", {"deviceId": "watch", "put": {
+            "name": "a", "recordType": "N", "inlineContent": "MQ==", "mustNotExist": True}})
         assert refused["error"]["data"]["status"] == "PERMISSION_DENIED" and "SyncUpdateMessage" in refused["error"]["message"]
         first = message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1")
-        assert message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1") == first | {"repeatedMutation": True}
+        assert message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1") == first
         # The phone receives this update, and a single one for the written files.
         updates = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"]
         [told] = [update for update in updates if "sourceDeviceId" in update]
         assert (told["sourceDeviceId"], told["message"]["entityId"]) == ("watch", sent["id"])
         assert [update["message"]["type"] for update in updates if update != told] == ["SYNC_UPDATE_TYPE_FULL_SYNC"]
         # The update changes the notification, and the watch sees the change.
-        assert "revision" in follower.next(stream)
+        assert "change" in follower.next(stream)
         assert "readAt" in files(watch)["notifications.json"][1]["notifications"][0]
         assert "readTime" in app.ask("NotificationsService/GetNotification", {"notificationId": sent["id"]})["notification"]
         message(watch, "watch", "NOTIFICATION_DELETED", sent["id"], "m2")
@@ -92,7 +93,13 @@ def test_two_devices_exchange_a_notification(start):
         last = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"][-1]
         assert last["message"]["type"] == "SYNC_UPDATE_TYPE_FULL_SYNC"
         phone.ask("DevicesService/AcknowledgeUpdates", {"deviceId": "phone", "throughSequence": last["sequence"]})
-        assert phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"}) == {}
+        assert phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"}) == {"sequence": last["sequence"]}
+        with Link(sync.port) as listener:
+            stream = listener.open("DevicesService/WatchUpdates", {"deviceId": "phone"})
+            assert listener.next(stream) == {"sequence": last["sequence"], "started": {}}
+            published = message(watch, "watch", "BUCKET_UPDATED", bucket["id"], "m3")
+            event = listener.next(stream)
+            assert (event["sequence"], event["update"]["message"]["entityId"]) == (published["sequence"], bucket["id"])
 
 
 def test_burst_of_changes_is_combined_into_few_commits(start):
@@ -159,7 +166,7 @@ def test_transfers_resume_where_they_broke(start):
         assert int(after.get("receivedBytes", 0)) <= received
         answer = phone.send_chunks(upload, content, offset=int(after.get("receivedBytes", 0)), packs=True)
         assert answer["result"]["upload"]["complete"], answer
-        phone.ask("AssetsService/PutAsset", {"deviceId": "phone", "put": {"name": "big.json", "recordType": "Note", "uploadId": upload}})
+        phone.put_upload("phone", "big.json", upload)
         part, _ = phone.download("big.json", stop_after=1_000_000)
     with Link(process.port) as watch:
         sha = watch.ask("AssetsService/GetAsset", {"name": "big.json"})["asset"]["sha256"]
@@ -210,7 +217,7 @@ def test_damaged_content_is_reported_and_never_sent(start, tmp_path):
         phone.register("phone", "WRITER")
         upload = phone.create_upload("phone", content)["id"]
         phone.send_chunks(upload, content)
-        phone.ask("AssetsService/PutAsset", {"deviceId": "phone", "put": {"name": "a", "recordType": "Note", "uploadId": upload}})
+        phone.put_upload("phone", "a", upload)
         [path] = [path for path in (tmp_path / "campanile-sync" / "sync-contents" / "contents").glob("*/*")]
         data = bytearray(path.read_bytes())
         data[600_000] ^= 1
@@ -240,7 +247,7 @@ def test_memory_does_not_grow_with_a_transfer(start):
         upload = phone.create_upload("phone", content)["id"]
         answer = phone.send_chunks(upload, content)
         assert answer["result"]["upload"]["complete"], answer
-        phone.ask("AssetsService/PutAsset", {"deviceId": "phone", "put": {"name": "a", "recordType": "Note", "uploadId": upload}})
+        phone.put_upload("phone", "a", upload)
         got, _ = phone.download("a")
         isDone.set()
         looker.join()
@@ -261,15 +268,15 @@ def test_bad_names_and_requests_are_refused(start):
         phone.put("phone", "a", b"1")
         assert stranger.refusal("AssetsService/GetAsset", {"name": "a"}) == "NOT_FOUND ASSET_NOT_FOUND"
         assert phone.refusal("AssetsService/GetAsset", {"name": "../a"}) == "INVALID_ARGUMENT NAME_INVALID"
-        assert phone.refusal("AssetsService/GetAsset", {"name": "a", "zone": "Other"}) == "NOT_FOUND ZONE_NOT_FOUND"
+        assert phone.refusal("AssetsService/GetAsset", {"name": "a", "zoneId": "Other"}) == "NOT_FOUND ZONE_NOT_FOUND"
         for method, params, expected in [
-            ("AssetsService/DownloadAsset", {"zone": "..", "offset": "-1", "sha256": "ABC", "acceptEncoding": 9}, {
-                "zone": "NAME_INVALID", "name": "REQUIRED", "offset": "OUT_OF_RANGE", "sha256": "HASH_INVALID",
+            ("AssetsService/DownloadAsset", {"zoneId": "..", "offset": "-1", "sha256": "ABC", "acceptEncoding": 9}, {
+                "zoneId": "ID_INVALID", "name": "REQUIRED", "offset": "OUT_OF_RANGE", "sha256": "HASH_INVALID",
                 "acceptEncoding": "ENUM_UNKNOWN"}),
             ("AssetsService/DownloadAsset", {"name": "a", "offset": "2"}, {"offset": "OUT_OF_RANGE"}),
             ("DevicesService/WatchUpdates", {"deviceId": ".", "afterSequence": "-1"}, {
                 "deviceId": "ID_INVALID", "afterSequence": "OUT_OF_RANGE"}),
-            ("ZonesService/WatchZoneChanges", {"zone": "a/b"}, {"zone": "NAME_INVALID"}),
+            ("ZonesService/WatchZoneChanges", {"zoneId": "a/b"}, {"zoneId": "ID_INVALID"}),
         ]:
             phone.open(method, params)
             assert violations(phone.receive()) == expected, method
@@ -291,8 +298,9 @@ def test_sync_works_through_the_gateway(suite):
     key = suite.key("user/sync-anna")
     suite.call("RegisterDevice", {"device": {"id": "phone", "role": "DEVICE_ROLE_WRITER"}}, key)
     content = base64.b64encode(b"{\"a\":1}").decode()
-    put = suite.call("PutAsset", {"deviceId": "phone", "put": {"name": "a.json", "recordType": "Note", "inlineContent": content}}, key)
-    suite.call("PatchAsset", {"deviceId": "phone", "name": "a.json", "ifMatch": put["asset"]["etag"], "jsonPatch": json.dumps(
+    put = suite.call("PutAsset", {"deviceId": "phone", "put": {
+        "name": "a.json", "recordType": "Note", "inlineContent": content, "onConflict": LAST_WRITE_WINS}}, key)
+    suite.call("PatchAsset", {"deviceId": "phone", "name": "a.json", "etag": put["asset"]["etag"], "jsonPatch": json.dumps(
         [{"op": "replace", "path": "/a", "value": 2}])}, key)
     got = suite.call("GetAsset", {"name": "a.json", "includeContent": True}, key)
     assert base64.b64decode(got["content"]) == b"{\"a\":2}"

@@ -196,7 +196,8 @@ const [key, done] = arguments;
         await client.call(NotificationsService.createNotification, { notification: { ...request, title } });
       }
     }
-    if (event.message.notificationCreated) titles.push(event.message.notificationCreated.title);
+    const created = event.message.change?.notificationCreated;
+    if (created) titles.push(created.title);
     if (titles.length === 2) break;
   }
   const abort = new AbortController();

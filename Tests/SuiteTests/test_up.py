@@ -45,12 +45,12 @@ def live_activity(suite, token, environment="development"):
     """Starts an activity, registers its token and updates it through the gateway, as an app and its server do."""
     key, app = suite.key("user/live"), suite.endpoints["apns"]["topic"]
     activity = suite.call("StartActivity", {
-        "app": app, "environment": environment, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"phase": "waiting"},
-        "attributesType": "Room", "attributes": {"roomId": "r"}}, key)["activity"]
+        "app": app, "environment": environment, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentStateJson": '{"phase":"waiting"}',
+        "attributesType": "Room", "attributesJson": '{"roomId":"r"}'}, key)["activity"]
     suite.call("RegisterPushToken", {
         "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": token, "app": app, "environment": environment,
         "installationId": "phone", "activityId": activity["id"]}, key)
-    suite.call("UpdateActivity", {"activityId": activity["id"], "contentState": {"phase": "connected"}}, key)
+    suite.call("UpdateActivity", {"activityId": activity["id"], "contentStateJson": '{"phase":"connected"}'}, key)
 
 
 def test_activity_is_displayed_by_the_simulated_device(suite):

@@ -116,12 +116,15 @@ def test_phone_and_watch_change_notifications(suite, base, key, bucket, prefix):
 
     assert ask(base, "PATCH", f"{prefix}/{ids[0]}/read", {}, key)[0] == 200 and read() == {ids[0]}
     assert ask(base, "PATCH", f"{prefix}/{ids[0]}/unread", None, key)[0] == 200 and read() == set()
-    assert ask(base, "PATCH", f"{prefix}/batch/read", {"ids": ids}, key)[0] == 200 and read() == set(ids)
-    assert ask(base, "PATCH", f"{prefix}/batch/unread", {"ids": ids[:2]}, key)[0] == 200 and read() == {ids[2]}
+    # A notification that does not exist does not stop the others.
+    some = {"ids": [ids[0], "n_nothing", *ids[1:]]}
+    assert ask(base, "PATCH", f"{prefix}/batch/read", some, key) == (200, {"success": True, "count": 3}) and read() == set(ids)
+    some = {"ids": ["n_nothing", *ids[:2]]}
+    assert ask(base, "PATCH", f"{prefix}/batch/unread", some, key) == (200, {"success": True, "count": 2}) and read() == {ids[2]}
     status, answer = ask(base, "POST", f"{prefix}/postpone", {"notificationId": ids[0], "minutes": 10}, key)
     assert status == 200, answer
     assert ask(base, "POST", f"/buckets/{bucket}/snooze-minutes", {"minutes": 5}, key)[0] == 200
-    assert suite.call("GetBucket", {"bucketId": bucket}, key)["bucket"]["snoozeEndTime"]
+    assert suite.call("GetBucketSettings", {"bucketId": bucket}, key)["settings"]["snoozeEndTime"]
     assert ask(base, "DELETE", f"{prefix}/{ids[0]}", None, key)[0] == 200
     assert ask(base, "DELETE", f"{prefix}/batch", {"ids": ids[1:]}, key)[0] == 200
     assert not stored(suite, key, bucket)

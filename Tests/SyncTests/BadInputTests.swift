@@ -57,18 +57,25 @@ import Testing
       }
     ),
     ("INVALID_ARGUMENT OUT_OF_RANGE", "negative count", { $0.recordCount = -1 }),
-    ("INVALID_ARGUMENT OUT_OF_RANGE", "time", { $0.syncTimestamp = ProtoTimestamp(seconds: .max) }),
+    ("INVALID_ARGUMENT OUT_OF_RANGE", "time", { $0.syncTime = ProtoTimestamp(seconds: .max) }),
     ("INVALID_ARGUMENT HASH_INVALID", "hash", { $0.content = .sha256("ABC") }),
     ("NOT_FOUND CONTENT_NOT_FOUND", "unknown hash", { $0.content = .sha256(String(repeating: "0", count: 64)) }),
     ("INVALID_ARGUMENT REQUIRED", "no upload", { $0.content = .uploadId("") }),
     ("NOT_FOUND UPLOAD_NOT_FOUND", "unknown upload", { $0.content = .uploadId("u_0") }),
-    ("ABORTED ETAG_MISMATCH", "etag", { $0.ifMatch = "v7" }),
-    ("INVALID_ARGUMENT TEXT_INVALID", "if none match", { $0.ifNoneMatch = "v1" }),
+    ("ABORTED ETAG_MISMATCH", "etag", { $0.etag = "v7" }),
+    (
+      "ABORTED ETAG_MISMATCH", "etag without a policy",
+      { put in
+        put.etag = "v7"
+        put.onConflict = .unspecified
+      }
+    ),
+    ("INVALID_ARGUMENT REQUIRED", "no policy", { $0.onConflict = .unspecified }),
     (
       "INVALID_ARGUMENT FIELD_NOT_ALLOWED", "both conditions",
       { put in
-        put.ifMatch = "v1"
-        put.ifNoneMatch = "*"
+        put.etag = "v1"
+        put.mustNotExist = true
       }
     ),
     ("INVALID_ARGUMENT FIELD_NOT_ALLOWED", "merge of notes", { $0.onConflict = .merge }),
@@ -96,7 +103,7 @@ import Testing
       #expect(await refusal { try await component.history("a.json") } == "NOT_FOUND ASSET_NOT_FOUND")
       #expect(
         await refusal { try await component.put("a", "1", zone: "Other") } == "NOT_FOUND ZONE_NOT_FOUND")
-      #expect(await refusal { try await component.put("a", "1", zone: "a/b") } == "INVALID_ARGUMENT NAME_INVALID")
+      #expect(await refusal { try await component.put("a", "1", zone: "a/b") } == "INVALID_ARGUMENT ID_INVALID")
       #expect(
         await refusal { try await component.put("a", "1", device: "watch") } == "PERMISSION_DENIED DEVICE_READ_ONLY")
       #expect(await refusal { try await component.put("a", "1", device: "tv") } == "NOT_FOUND DEVICE_NOT_FOUND")
@@ -173,16 +180,18 @@ import Testing
           "patch",
           {
             _ = try await assets.patchAsset(
-              .init(deviceId: "phone", name: name, ifMatch: "v1", patch: .mergePatch("{}")), context: anna)
+              .init(deviceId: "phone", name: name, etag: "v1", patch: .mergePatch("{}")), context: anna)
           }
         ),
         ("delta", { _ = try await assets.getAssetDelta(.init(name: name), context: anna) }),
-        ("zone", { _ = try await component.zones.createZone(.init(zone: name), context: anna) }),
       ]
       for (what, call) in calls {
         #expect(await refusal { try await call() } == "INVALID_ARGUMENT NAME_INVALID", "\(what) \(name)")
       }
       #expect(await refusal { try await component.register(name, .writer) } == "INVALID_ARGUMENT ID_INVALID")
+      #expect(
+        await refusal { try await component.zones.createZone(.init(zoneId: name), context: anna) }
+          == "INVALID_ARGUMENT ID_INVALID")
       let list = try await component.list()
       #expect(list.assets.isEmpty)
       #expect(try fixture.contentFiles() == [])
@@ -239,7 +248,7 @@ import Testing
       func patch(_ patch: PatchAssetRequest.Patch?, _ etag: String = "v1") async -> RPCError? {
         await failure {
           try await component.assets.patchAsset(
-            .init(deviceId: "phone", name: "a", ifMatch: etag, patch: patch), context: anna)
+            .init(deviceId: "phone", name: "a", etag: etag, patch: patch), context: anna)
         }
       }
       #expect(await patch(nil)?.reason == "REQUIRED")

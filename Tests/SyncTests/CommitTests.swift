@@ -12,9 +12,9 @@ import Testing
 @testable import Sync
 
 @Suite struct CommitTests {
-  private static func put(_ name: String, _ text: String, ifMatch: String = "") -> AssetChange {
+  private static func put(_ name: String, _ text: String, etag: String = "") -> AssetChange {
     var put = AssetPut.of(name, text)
-    put.ifMatch = ifMatch
+    put.etag = etag
     return AssetChange(change: .put(put))
   }
 
@@ -29,10 +29,10 @@ import Testing
       #expect(first.revision == 1)
       #expect(first.results.map { $0.asset?.version } == [1, 1])
       let refused = await failure {
-        try await component.commit([Self.put("a", "10"), Self.put("c", "[]"), Self.put("b", "20", ifMatch: "v9")])
+        try await component.commit([Self.put("a", "10"), Self.put("c", "[]"), Self.put("b", "20", etag: "v9")])
       }
       #expect(refused?.reason == "ETAG_MISMATCH")
-      #expect(refused?.fieldViolations.first?.field == "changes[2].put.ifMatch")
+      #expect(refused?.fieldViolations.first?.field == "changes[2].put.etag")
       #expect(try await component.list().assets.map(\.etag) == ["v1", "v1"])
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
@@ -44,7 +44,7 @@ import Testing
       #expect(last.revision == 2)
       #expect(try await component.list().assets.map(\.name) == ["a"])
       let changes = try await component.changes()
-      #expect(changes.revisions.map { $0.changes.map(\.deleted) } == [[false, false], [false, true]])
+      #expect(changes.changes.map { $0.assets.map(\.isDeleted) } == [[false, false], [false, true]])
     }
   }
 
@@ -64,19 +64,19 @@ import Testing
 
   @Test func honoursEtagConditions() async throws {
     try await Fixture().run { component in
-      try await component.put("a", "1") { $0.ifNoneMatch = "*" }
+      try await component.put("a", "1") { $0.mustNotExist = true }
       #expect(
-        await refusal { try await component.put("a", "2") { $0.ifNoneMatch = "*" } } == "ABORTED ETAG_MISMATCH")
-      let second = try await component.put("a", "2") { $0.ifMatch = "v1" }
+        await refusal { try await component.put("a", "2") { $0.mustNotExist = true } } == "ABORTED ETAG_MISMATCH")
+      let second = try await component.put("a", "2") { $0.etag = "v1" }
       #expect(second.asset?.etag == "v2")
-      let stale = await failure { try await component.put("a", "3") { $0.ifMatch = "v1" } }
+      let stale = await failure { try await component.put("a", "3") { $0.etag = "v1" } }
       #expect(stale?.errorMetadata["etag"] == "v2")
       let gone = try await component.assets.deleteAsset(
-        .init(deviceId: "phone", name: "a", ifMatch: "v2"), context: anna)
+        .init(deviceId: "phone", name: "a", etag: "v2"), context: anna)
       #expect(gone.revision == 3)
       #expect(await refusal { try await component.text("a") } == "NOT_FOUND ASSET_NOT_FOUND")
-      try await component.put("a", "4") { $0.ifNoneMatch = "*" }
-      #expect(try await component.history("a").map(\.deleted) == [false, true, false, false])
+      try await component.put("a", "4") { $0.mustNotExist = true }
+      #expect(try await component.history("a").map(\.isDeleted) == [false, true, false, false])
     }
   }
 
@@ -135,7 +135,7 @@ import Testing
       for text in ["1", "2", "3"] { try await component.put("a", text) }
       func restore(_ version: Int64, _ etag: String = "") async throws -> Asset? {
         try await component.assets.restoreAssetVersion(
-          .init(deviceId: "phone", name: "a", version: version, ifMatch: etag), context: anna
+          .init(deviceId: "phone", name: "a", version: version, etag: etag), context: anna
         ).asset
       }
       #expect(await refusal { try await restore(1, "v2") } == "ABORTED ETAG_MISMATCH")
@@ -160,7 +160,7 @@ import Testing
       #expect(await refusal { try await put("2") } == "FAILED_PRECONDITION REQUEST_ID_REUSED")
       func patch() async throws -> PatchAssetResponse {
         try await component.assets.patchAsset(
-          .init(deviceId: "phone", name: "a", ifMatch: "v1", patch: .mergePatch("{\"a\":1}"), requestId: "r2"),
+          .init(deviceId: "phone", name: "a", etag: "v1", patch: .mergePatch("{\"a\":1}"), requestId: "r2"),
           context: anna)
       }
       let patched = try await patch()
@@ -185,7 +185,7 @@ import Testing
       try await component.put("b", before)
       _ = try await component.assets.patchAsset(
         .init(
-          deviceId: "phone", name: "b", ifMatch: "v3", patch: .jsonPatch(String(decoding: patch.delta, as: UTF8.self))),
+          deviceId: "phone", name: "b", etag: "v3", patch: .jsonPatch(String(decoding: patch.delta, as: UTF8.self))),
         context: anna)
       #expect(try await component.text("b") == after)
       let bytes = try await delta([.bytes])
@@ -258,21 +258,21 @@ import Testing
     }
   }
 
-  @Test func listsRevisionsUntilTheyAreCompacted() async throws {
+  @Test func listsChangesUntilTheyAreCompacted() async throws {
     var limits = SyncLimits()
     limits.revisionsMax = 5
     try await Fixture(limits).run { component in
       try await component.put("a", "0")
       let token = try await component.list().resumeToken
       for number in 1...5 { try await component.put("a", "\(number)") }
-      #expect(try await component.changes(since: token).revisions.map(\.revision) == [2, 3, 4, 5, 6])
+      #expect(try await component.changes(since: token).changes.map(\.revision) == [2, 3, 4, 5, 6])
       try await component.put("a", "6")
       let late = await failure { try await component.changes(since: token) }
       #expect(late?.code == .outOfRange)
       #expect(late?.reason == "TOKEN_TOO_OLD")
       #expect(try await component.history("a").count == 5)
       let again = try await component.list()
-      #expect(try await component.changes(since: again.resumeToken).revisions.isEmpty == true)
+      #expect(try await component.changes(since: again.resumeToken).changes.isEmpty == true)
       _ = try await component.zones.deleteZone(.init(force: true), context: anna)
       #expect(await failure { try await component.changes(since: again.resumeToken) }?.reason == "TOKEN_TOO_OLD")
       try await component.put("a", "1")
@@ -282,7 +282,7 @@ import Testing
     }
   }
 
-  @Test func listsLargeRevisionsInPagesThatFit() async throws {
+  @Test func listsLargeChangesInPagesThatFit() async throws {
     try await Fixture().run { component in
       let first = try await component.put("a", "1")
       let digest = try #require(first.asset?.sha256)
@@ -299,13 +299,14 @@ import Testing
       var told: [Int64] = []
       var pages = 0
       while true {
-        let page = try await component.zones.listZoneChanges(.init(resumeToken: token, pageSize: 1_000), context: anna)
-        #expect(page.revisions.reduce(0) { $0 + $1.changes.count } <= RevisionPage.changesMax)
-        #expect(page.revisions.allSatisfy { $0.changes.count == ($0.revision == 1 ? 1 : 100) })
-        told += page.revisions.map(\.revision)
+        let page = try await component.zones.listZoneChanges(
+          .init(resumeToken: token, pageSize: 1_000, fromStart: true), context: anna)
+        #expect(page.changes.reduce(0) { $0 + $1.assets.count } <= ChangePage.assetsMax)
+        #expect(page.changes.allSatisfy { $0.assets.count == ($0.revision == 1 ? 1 : 100) })
+        told += page.changes.map(\.revision)
         token = page.resumeToken
         pages += 1
-        guard page.more else { break }
+        guard page.hasMore else { break }
       }
       #expect(told == Array(1...26))
       #expect(pages == 2)
@@ -326,7 +327,7 @@ import Testing
     }
   }
 
-  @Test func watchStreamsRevisionsAfterItsToken() async throws {
+  @Test func watchStreamsChangesAfterItsToken() async throws {
     try await Fixture().run { component in
       try await component.put("a", "1")
       let token = try await component.list().resumeToken
@@ -334,7 +335,7 @@ import Testing
       try await component.put("a", "2")
       let (stream, continuation) = AsyncStream.makeStream(of: WatchZoneChangesResponse.self)
       let task = Task {
-        try await watch.run(zone: NameRules.defaultZone, resumeToken: token, user: "anna") { response in
+        try await watch.run(zone: NameRules.defaultZone, start: .token(token), user: "anna") { response in
           continuation.yield(response)
         }
       }
@@ -344,7 +345,7 @@ import Testing
       #expect(second.revision == 2)
       try await component.put("b", "3")
       let third = try #require(await iterator.next()?.told)
-      #expect(third.changes.map { $0.asset?.name } == ["b"])
+      #expect(third.assets.map(\.name) == ["b"])
       component.endWatches()
       #expect(await failure { try await task.value }?.code == .unavailable)
     }

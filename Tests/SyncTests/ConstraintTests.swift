@@ -24,35 +24,50 @@ import Testing
 
   /// A put whose fields violate their constraints.
   private static let badPut = AssetPut(
-    name: long(256), recordType: "a b", syncTimestamp: ProtoTimestamp(seconds: .max), recordCount: -1,
-    content: .sha256("ABC"), ifNoneMatch: "v1", onConflict: .unrecognized(9))
+    name: long(256), recordType: "a b", syncTime: ProtoTimestamp(seconds: .max), recordCount: -1,
+    content: .sha256("ABC"), onConflict: .unrecognized(9))
   private static func putViolations(_ path: String) -> [String] {
     [
       "name TOO_LONG", "recordType NAME_INVALID", "recordCount OUT_OF_RANGE", "sha256 HASH_INVALID",
-      "ifNoneMatch TEXT_INVALID", "onConflict ENUM_UNKNOWN",
+      "onConflict ENUM_UNKNOWN",
     ].map { path + $0 }
   }
 
   private static let writes: [Row] = [
     Row(
       "PutAsset",
-      ["zone NAME_INVALID", "deviceId REQUIRED"] + putViolations("put.") + [
-        "requestId TOO_LONG", "put.syncTimestamp OUT_OF_RANGE",
+      ["zoneId ID_INVALID", "deviceId REQUIRED"] + putViolations("put.") + [
+        "requestId TOO_LONG", "put.syncTime OUT_OF_RANGE",
       ]
     ) {
-      _ = try await $0.assets.putAsset(.init(zone: "a/b", put: badPut, requestId: long(65)), context: anna)
+      _ = try await $0.assets.putAsset(.init(zoneId: "a/b", put: badPut, requestId: long(65)), context: anna)
     },
     Row("PutAsset without a put", ["deviceId ID_INVALID", "put REQUIRED"]) {
       _ = try await $0.assets.putAsset(.init(deviceId: long(129)), context: anna)
     },
     Row(
       "relative paths",
-      ["zone NAME_INVALID", "deviceId ID_INVALID", "put.name NAME_INVALID", "put.recordType NAME_INVALID"]
+      ["zoneId ID_INVALID", "deviceId ID_INVALID", "put.name NAME_INVALID", "put.recordType NAME_INVALID"]
     ) {
       _ = try await $0.put("..", "1", device: ".", zone: "..") { $0.recordType = "." }
     },
-    Row("names with U+0000", ["zone NAME_INVALID", "deviceId ID_INVALID", "put.name TEXT_INVALID"]) {
+    Row("names with U+0000", ["zoneId ID_INVALID", "deviceId ID_INVALID", "put.name TEXT_INVALID"]) {
       _ = try await $0.put("a\u{0}", "1", device: "a\u{0}", zone: "a\u{0}")
+    },
+    Row("a put without a content", ["put.content REQUIRED"]) { _ = try await $0.put("a", "1") { $0.content = nil } },
+    Row("a put without a policy", ["put.onConflict REQUIRED"]) {
+      _ = try await $0.put("a", "1") { $0.onConflict = .unspecified }
+    },
+    Row(
+      "a put with two conditions and a merge",
+      ["put.mustNotExist FIELD_NOT_ALLOWED", "put.onConflict FIELD_NOT_ALLOWED"]
+    ) {
+      _ = try await $0.put("a", "1") { put in
+        put.recordType = "BucketsData"
+        put.etag = "v1"
+        put.mustNotExist = true
+        put.onConflict = .merge
+      }
     },
     Row("a name with a slash", ["put.name NAME_INVALID"]) { _ = try await $0.put("a/", "1") },
     Row("a put of an upload without its id", ["put.name REQUIRED", "put.uploadId REQUIRED"]) {
@@ -61,8 +76,8 @@ import Testing
     Row(
       "CommitAssets",
       ["deviceId ID_INVALID"] + putViolations("changes[0].put.") + [
-        "changes[1].delete.name REQUIRED", "requestId TOO_LONG", "changes[0].put.syncTimestamp OUT_OF_RANGE",
-        "changes[2] REQUIRED",
+        "changes[1].delete.name REQUIRED", "changes[2].change REQUIRED", "requestId TOO_LONG",
+        "changes[0].put.syncTime OUT_OF_RANGE",
       ]
     ) {
       _ = try await $0.assets.commitAssets(
@@ -76,43 +91,46 @@ import Testing
     Row("CommitAssets with 101 changes", ["changes TOO_MANY"]) {
       _ = try await $0.commit((0...100).map { .init(change: .delete(.init(name: "\($0)"))) })
     },
-    Row("DeleteAsset", ["zone NAME_INVALID", "deviceId REQUIRED", "name REQUIRED", "requestId TOO_LONG"]) {
-      _ = try await $0.assets.deleteAsset(.init(zone: "a b", requestId: long(65)), context: anna)
+    Row("DeleteAsset", ["zoneId ID_INVALID", "deviceId REQUIRED", "name REQUIRED", "requestId TOO_LONG"]) {
+      _ = try await $0.assets.deleteAsset(.init(zoneId: "a b", requestId: long(65)), context: anna)
     },
     Row(
       "PatchAsset",
       [
-        "zone NAME_INVALID", "deviceId REQUIRED", "name TOO_LONG", "ifMatch REQUIRED", "requestId TOO_LONG",
-        "jsonPatch REQUIRED", "syncTimestamp OUT_OF_RANGE",
+        "patch REQUIRED", "zoneId ID_INVALID", "deviceId REQUIRED", "name TOO_LONG", "etag REQUIRED",
+        "requestId TOO_LONG", "syncTime OUT_OF_RANGE",
       ]
     ) {
       _ = try await $0.assets.patchAsset(
         .init(
-          zone: long(129), name: long(256), syncTimestamp: ProtoTimestamp(seconds: .max), requestId: long(65)),
+          zoneId: long(129), name: long(256), syncTime: ProtoTimestamp(seconds: .max), requestId: long(65)),
         context: anna)
     },
     Row(
       "RestoreAssetVersion",
-      ["zone NAME_INVALID", "deviceId REQUIRED", "name REQUIRED", "version REQUIRED", "requestId TOO_LONG"]
+      ["zoneId ID_INVALID", "deviceId REQUIRED", "name REQUIRED", "version REQUIRED", "requestId TOO_LONG"]
     ) {
-      _ = try await $0.assets.restoreAssetVersion(.init(zone: "ä", requestId: long(65)), context: anna)
+      _ = try await $0.assets.restoreAssetVersion(.init(zoneId: "ä", requestId: long(65)), context: anna)
     },
     Row("RestoreAssetVersion of a negative version", ["version OUT_OF_RANGE"]) {
       _ = try await $0.assets.restoreAssetVersion(.init(deviceId: "phone", name: "a", version: -1), context: anna)
     },
     Row(
-      "ResolveAssetConflict", ["zone NAME_INVALID", "deviceId REQUIRED", "name REQUIRED", "version OUT_OF_RANGE"]
+      "ResolveAssetConflict", ["zoneId ID_INVALID", "deviceId REQUIRED", "name REQUIRED", "version REQUIRED"]
     ) {
-      _ = try await $0.assets.resolveAssetConflict(.init(zone: "a/b", version: -1), context: anna)
+      _ = try await $0.assets.resolveAssetConflict(.init(zoneId: "a/b"), context: anna)
+    },
+    Row("ResolveAssetConflict of a negative version", ["version OUT_OF_RANGE"]) {
+      _ = try await $0.assets.resolveAssetConflict(.init(deviceId: "phone", name: "a", version: -1), context: anna)
     },
     Row(
       "CreateUpload",
       [
-        "zone NAME_INVALID", "deviceId REQUIRED", "recordType REQUIRED", "sizeBytes OUT_OF_RANGE",
-        "sha256 HASH_INVALID",
+        "zoneId ID_INVALID", "deviceId REQUIRED", "recordType REQUIRED", "sizeBytes OUT_OF_RANGE",
+        "sha256 HASH_INVALID", "requestId TOO_LONG",
       ]
     ) {
-      _ = try await $0.uploads.createUpload(.init(zone: "a/b"), context: anna)
+      _ = try await $0.uploads.createUpload(.init(zoneId: "a/b", requestId: long(65)), context: anna)
     },
     Row("an upload that is too large", ["deviceId REQUIRED", "recordType NAME_INVALID", "sizeBytes CONTENT_TOO_LARGE"])
     {
@@ -122,32 +140,34 @@ import Testing
   ]
 
   private static let reads: [Row] = [
-    Row("GetAsset", ["zone NAME_INVALID", "name REQUIRED", "version OUT_OF_RANGE"]) {
-      _ = try await $0.assets.getAsset(.init(zone: "a/b", version: -1), context: anna)
+    Row("GetAsset", ["zoneId ID_INVALID", "name REQUIRED", "version OUT_OF_RANGE"]) {
+      _ = try await $0.assets.getAsset(.init(zoneId: "a/b", version: -1), context: anna)
     },
-    Row("ListAssets", ["zone NAME_INVALID", "pageSize OUT_OF_RANGE"]) {
-      _ = try await $0.assets.listAssets(.init(zone: "a/b", pageSize: -1), context: anna)
+    Row("ListAssets", ["zoneId ID_INVALID", "pageSize OUT_OF_RANGE"]) {
+      _ = try await $0.assets.listAssets(.init(zoneId: "a/b", pageSize: -1), context: anna)
     },
     Row(
       "GetAssetDelta",
       [
-        "zone NAME_INVALID", "name TOO_LONG", "sinceVersion OUT_OF_RANGE", "accept[1] ENUM_UNSPECIFIED",
+        "zoneId ID_INVALID", "name TOO_LONG", "sinceVersion OUT_OF_RANGE", "accept[1] ENUM_UNSPECIFIED",
         "accept[2] ENUM_UNKNOWN",
       ]
     ) {
       _ = try await $0.assets.getAssetDelta(
         .init(
-          zone: "a/b", name: long(256), sinceVersion: -1, accept: [.bytes, .unspecified, .unrecognized(9)]),
+          zoneId: "a/b", name: long(256), sinceVersion: -1, accept: [.bytes, .unspecified, .unrecognized(9)]),
         context: anna)
     },
-    Row("ListAssetVersions", ["zone NAME_INVALID", "name REQUIRED", "pageSize OUT_OF_RANGE"]) {
-      _ = try await $0.assets.listAssetVersions(.init(zone: "a/b", pageSize: -1), context: anna)
+    Row("ListAssetVersions", ["zoneId ID_INVALID", "name REQUIRED", "pageSize OUT_OF_RANGE"]) {
+      _ = try await $0.assets.listAssetVersions(.init(zoneId: "a/b", pageSize: -1), context: anna)
     },
-    Row("GetZone", ["zone NAME_INVALID"]) { _ = try await $0.zones.getZone(.init(zone: long(129)), context: anna) },
-    Row("CreateZone", ["zone NAME_INVALID"]) { _ = try await $0.zones.createZone(.init(zone: "a b"), context: anna) },
-    Row("DeleteZone", ["zone NAME_INVALID"]) { _ = try await $0.zones.deleteZone(.init(zone: "."), context: anna) },
-    Row("ListZoneChanges", ["zone NAME_INVALID", "pageSize OUT_OF_RANGE"]) {
-      _ = try await $0.zones.listZoneChanges(.init(zone: "a/b", pageSize: -1), context: anna)
+    Row("GetZone", ["zoneId ID_INVALID"]) { _ = try await $0.zones.getZone(.init(zoneId: long(129)), context: anna) },
+    Row("CreateZone", ["zoneId ID_INVALID", "requestId TOO_LONG"]) {
+      _ = try await $0.zones.createZone(.init(zoneId: "a b", requestId: long(65)), context: anna)
+    },
+    Row("DeleteZone", ["zoneId ID_INVALID"]) { _ = try await $0.zones.deleteZone(.init(zoneId: "."), context: anna) },
+    Row("ListZoneChanges", ["zoneId ID_INVALID", "pageSize OUT_OF_RANGE"]) {
+      _ = try await $0.zones.listZoneChanges(.init(zoneId: "a/b", pageSize: -1), context: anna)
     },
   ]
 
@@ -161,28 +181,31 @@ import Testing
     Row("RegisterDevice without a device", ["device REQUIRED"]) {
       _ = try await $0.devices.registerDevice(.init(), context: anna)
     },
+    Row("ListSyncDevices", ["pageSize OUT_OF_RANGE"]) {
+      _ = try await $0.devices.listSyncDevices(.init(pageSize: -1), context: anna)
+    },
     Row("UnregisterDevice", ["deviceId REQUIRED"]) {
       _ = try await $0.devices.unregisterDevice(.init(), context: anna)
     },
     Row(
       "PublishUpdate",
       [
-        "deviceId REQUIRED", "mutationId REQUIRED", "message.type ENUM_UNSPECIFIED", "message.entityId TOO_LONG",
-        "message.timestamp REQUIRED",
+        "deviceId REQUIRED", "requestId REQUIRED", "message.type ENUM_UNSPECIFIED", "message.entityId TOO_LONG",
+        "message.eventTime REQUIRED",
       ]
     ) {
       _ = try await $0.devices.publishUpdate(.init(message: .init(entityId: long(129))), context: anna)
     },
     Row(
       "an update without an entity",
-      ["mutationId TOO_LONG", "message.entityId REQUIRED", "message.timestamp OUT_OF_RANGE"]
+      ["requestId TOO_LONG", "message.entityId REQUIRED", "message.eventTime OUT_OF_RANGE"]
     ) {
       _ = try await $0.devices.publishUpdate(
         .init(
-          deviceId: "phone", mutationId: long(65),
-          message: .init(type: .bucketCreated, timestamp: ProtoTimestamp(seconds: .max))), context: anna)
+          deviceId: "phone", requestId: long(65),
+          message: .init(type: .bucketCreated, eventTime: ProtoTimestamp(seconds: .max))), context: anna)
     },
-    Row("PublishUpdate without a message", ["deviceId REQUIRED", "mutationId REQUIRED", "message REQUIRED"]) {
+    Row("PublishUpdate without a message", ["deviceId REQUIRED", "requestId REQUIRED", "message REQUIRED"]) {
       _ = try await $0.devices.publishUpdate(.init(), context: anna)
     },
     Row("ListUpdates", ["deviceId REQUIRED", "afterSequence OUT_OF_RANGE", "pageSize OUT_OF_RANGE"]) {

@@ -121,7 +121,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("b", "1")
-      let refused = await refusal { try await component.put("a", #"{"a":1}"#) { $0.ifMatch = "\"7\"" } }
+      let refused = await refusal { try await component.put("a", #"{"a":1}"#) { $0.etag = "\"7\"" } }
       #expect(refused != "")
       #expect(try journaled(component) == 1)
       #expect(component.contents.journalBudget.counts.count == 1)

@@ -65,7 +65,7 @@ import Testing
       #expect(list.assets.map(\.recordCount) == [1, 0])
       #expect(list.assets.map(\.recordType) == ["BucketsData", "NotificationsData"])
       #expect(
-        list.assets.map { $0.syncTimestamp?.millisecondsSince1970 } == [fixture.clock.nowMs, fixture.clock.nowMs])
+        list.assets.map { $0.syncTime?.millisecondsSince1970 } == [fixture.clock.nowMs, fixture.clock.nowMs])
       // The files have not changed: no commit.
       try await exporter.queue.add(["anna"], token: nil)
       fixture.clock.advance(ms: 1_000)
@@ -131,8 +131,8 @@ import Testing
       let first = try await component.updates("watch")
       #expect(first.map { $0.message?.type } == [.fullSync])
       #expect(first.first?.sourceDeviceId == "")
-      #expect(first.first?.message?.timestamp?.millisecondsSince1970 == fixture.clock.nowMs)
-      _ = try await component.publish(.notificationRead, "n_1", mutation: "m1")
+      #expect(first.first?.message?.eventTime?.millisecondsSince1970 == fixture.clock.nowMs)
+      _ = try await component.publish(.notificationRead, "n_1", id: "m1")
       for number in 0..<5 { try await export("Two \(number)") }
       // A device that missed several exports receives only the last one, after the messages of devices.
       let phone = try await component.updates("phone")
@@ -155,7 +155,7 @@ import Testing
     let fixture = try Fixture(limits)
     try await fixture.run(link: link) { component in
       let exporter = try #require(component.exporter)
-      _ = try await component.publish(.notificationRead, "n_1", mutation: "m1")
+      _ = try await component.publish(.notificationRead, "n_1", id: "m1")
       for number in 0..<20 {
         link.state.withLock { $0.buckets = [Self.bucket("b_1", "\(number)")] }
         try await exporter.queue.add(["anna"], token: nil)
@@ -163,7 +163,7 @@ import Testing
         _ = try await exporter.step()
       }
       #expect(try await component.updates("phone").map { $0.message?.type } == [.notificationRead, .fullSync])
-      for number in 2...4 { _ = try await component.publish(.notificationRead, "n", mutation: "m\(number)") }
+      for number in 2...4 { _ = try await component.publish(.notificationRead, "n", id: "m\(number)") }
       let found = try await component.updates("phone")
       // Four messages are retained: the export and the last three.
       #expect(found.map(\.sequence) == [1, 21, 22, 23, 24])
@@ -181,11 +181,76 @@ import Testing
     let component = try await fixture.open(link: link) { line in told.withLock { $0.append(line) } }
     let exporter = try #require(component.exporter)
     let running = Task { await exporter.run() }
-    while link.calls.isEmpty { await Task.yield() }
+    while !link.calls.contains(where: { $0.hasPrefix("follow") }) { await Task.yield() }
     running.cancel()
     await running.value
     #expect(told.withLock { $0 } == [])
     await component.close()
+  }
+
+  /// Runs the exporter until the link is asked to follow changes `count` times.
+  private static func follow(_ component: SyncComponent, _ link: FakeNotifications, count: Int = 1) async throws {
+    let exporter = try #require(component.exporter)
+    link.state.withLock { $0.staysOpen = true }
+    let running = Task { await exporter.run() }
+    while link.calls.count(where: { $0.hasPrefix("follow") }) < count { await Task.yield() }
+    running.cancel()
+    await running.value
+  }
+
+  @Test func listsAllUsersBeforeItFollowsChanges() async throws {
+    let link = FakeNotifications()
+    link.state.withLock { state in
+      state.users = [["anna", "bruno"], ["carla"]]
+      state.changes = [
+        .init(resumeToken: "started", event: .started(.init())),
+        .init(resumeToken: "changed", event: .change(.init(userIds: ["dora"]))),
+      ]
+    }
+    try await Fixture().run { component in
+      let queue = ExportQueue(store: component.store, nowMs: component.repository.clockMs)
+      let exporter = Exporter(
+        queue: queue, link: link, assets: component.assets, notificationsMax: 10, nowMs: component.repository.clockMs,
+        signal: WakeSignal(), log: { _ in })
+      link.state.withLock { $0.staysOpen = true }
+      let running = Task { await exporter.run() }
+      while try queue.token() != "changed" { await Task.yield() }
+      running.cancel()
+      await running.value
+      // The changes follow the first page, because later pages may miss changes since then.
+      #expect(link.calls == ["list ", "list 1", "follow listed-0"])
+      let queued = try component.store.read { transaction in
+        try transaction.query("SELECT user_id FROM export_queue ORDER BY user_id") { try $0.text(0) }
+      }
+      #expect(queued == ["anna", "bruno", "carla", "dora"])
+    }
+  }
+
+  @Test(arguments: ["TOKEN_TOO_OLD", "RESUME_TOKEN_INVALID"])
+  func listsAllUsersAgainIfTheTokenIsStale(reason: String) async throws {
+    let link = FakeNotifications()
+    let fixture = try Fixture()
+    try await fixture.run(link: link) { component in
+      let queue = try #require(component.exporter).queue
+      try await queue.add([], token: "old")
+      link.fail(RPCError(.outOfRange, "gone", reason: reason))
+      try await Self.follow(component, link)
+      #expect(link.calls == ["list ", "follow listed-0"])
+      #expect(try queue.token() == "listed-0")
+    }
+  }
+
+  @Test func listsAllUsersAgainIfTheListWasInterrupted() async throws {
+    let link = FakeNotifications()
+    link.state.withLock { $0.users = [["anna"], ["bruno"]] }
+    let fixture = try Fixture()
+    try await fixture.run(link: link) { component in
+      let queue = try #require(component.exporter).queue
+      link.state.withLock { $0.interruptedPage = "1" }
+      try await Self.follow(component, link)
+      #expect(link.calls == ["list ", "list 1", "list ", "list 1", "follow listed-0"])
+      #expect(try queue.token() == "listed-0")
+    }
   }
 
   @Test func retriesFailedExportWithoutDelayingOthers() async throws {

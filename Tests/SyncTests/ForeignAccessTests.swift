@@ -15,68 +15,68 @@ import Testing
   private static let unknownDevice = "NOT_FOUND DEVICE_NOT_FOUND"
 
   private static let calls: [(MethodDescriptor, String, Call)] = [
-    (ZonesServiceMethods.createZone, "", { _ = try await $0.zones.createZone(.init(zone: zone), context: $1) }),
-    (ZonesServiceMethods.getZone, "", { _ = try await $0.zones.getZone(.init(zone: zone), context: $1) }),
+    (ZonesServiceMethods.createZone, "", { _ = try await $0.zones.createZone(.init(zoneId: zone), context: $1) }),
+    (ZonesServiceMethods.getZone, "", { _ = try await $0.zones.getZone(.init(zoneId: zone), context: $1) }),
     (ZonesServiceMethods.listZones, "", { _ = try await $0.zones.listZones(.init(), context: $1) }),
     (
       ZonesServiceMethods.listZoneChanges, "",
-      { _ = try await $0.zones.listZoneChanges(.init(zone: zone), context: $1) }
+      { _ = try await $0.zones.listZoneChanges(.init(zoneId: zone), context: $1) }
     ),
     (
       ZonesServiceMethods.deleteZone, "",
-      { _ = try await $0.zones.deleteZone(.init(zone: zone, force: true), context: $1) }
+      { _ = try await $0.zones.deleteZone(.init(zoneId: zone, force: true), context: $1) }
     ),
     (
       AssetsServiceMethods.putAsset, unknownDevice,
-      { _ = try await $0.assets.putAsset(.init(zone: zone, deviceId: "phone", put: .of("a", "1")), context: $1) }
+      { _ = try await $0.assets.putAsset(.init(zoneId: zone, deviceId: "phone", put: .of("a", "1")), context: $1) }
     ),
     (
       AssetsServiceMethods.commitAssets, unknownDevice,
       { component, context in
         let put = AssetPut.of("a", "1")
         _ = try await component.assets.commitAssets(
-          .init(zone: zone, deviceId: "phone", changes: [AssetChange(change: .put(put))]), context: context)
+          .init(zoneId: zone, deviceId: "phone", changes: [AssetChange(change: .put(put))]), context: context)
       }
     ),
     (
       AssetsServiceMethods.getAsset, unknownZone,
-      { _ = try await $0.assets.getAsset(.init(zone: zone, name: "a"), context: $1) }
+      { _ = try await $0.assets.getAsset(.init(zoneId: zone, name: "a"), context: $1) }
     ),
     (
       AssetsServiceMethods.listAssets, unknownZone,
-      { _ = try await $0.assets.listAssets(.init(zone: zone), context: $1) }
+      { _ = try await $0.assets.listAssets(.init(zoneId: zone), context: $1) }
     ),
     (
       AssetsServiceMethods.deleteAsset, unknownDevice,
-      { _ = try await $0.assets.deleteAsset(.init(zone: zone, deviceId: "phone", name: "a"), context: $1) }
+      { _ = try await $0.assets.deleteAsset(.init(zoneId: zone, deviceId: "phone", name: "a"), context: $1) }
     ),
     (
       AssetsServiceMethods.patchAsset, unknownDevice,
       {
         _ = try await $0.assets.patchAsset(
-          .init(zone: zone, deviceId: "phone", name: "a", ifMatch: "v1", patch: .mergePatch("{}")), context: $1)
+          .init(zoneId: zone, deviceId: "phone", name: "a", etag: "v1", patch: .mergePatch("{}")), context: $1)
       }
     ),
     (
       AssetsServiceMethods.getAssetDelta, unknownZone,
-      { _ = try await $0.assets.getAssetDelta(.init(zone: zone, name: "a"), context: $1) }
+      { _ = try await $0.assets.getAssetDelta(.init(zoneId: zone, name: "a"), context: $1) }
     ),
     (
       AssetsServiceMethods.listAssetVersions, unknownZone,
-      { _ = try await $0.assets.listAssetVersions(.init(zone: zone, name: "a"), context: $1) }
+      { _ = try await $0.assets.listAssetVersions(.init(zoneId: zone, name: "a"), context: $1) }
     ),
     (
       AssetsServiceMethods.restoreAssetVersion, unknownZone,
       {
         _ = try await $0.assets.restoreAssetVersion(
-          .init(zone: zone, deviceId: "phone", name: "a", version: 1), context: $1)
+          .init(zoneId: zone, deviceId: "phone", name: "a", version: 1), context: $1)
       }
     ),
     (
       AssetsServiceMethods.resolveAssetConflict, unknownDevice,
       {
         _ = try await $0.assets.resolveAssetConflict(
-          .init(zone: zone, deviceId: "phone", name: "a", version: 1), context: $1)
+          .init(zoneId: zone, deviceId: "phone", name: "a", version: 1), context: $1)
       }
     ),
     (UploadsServiceMethods.createUpload, unknownDevice, { _ = try await $0.createUpload([0x31], $1) }),
@@ -99,8 +99,8 @@ import Testing
       {
         _ = try await $0.devices.publishUpdate(
           .init(
-            deviceId: "phone", mutationId: "m",
-            message: SyncUpdateMessage(type: .fullSync, timestamp: ProtoTimestamp(seconds: 1))), context: $1)
+            deviceId: "phone", requestId: "m",
+            message: SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1))), context: $1)
       }
     ),
     (
@@ -115,7 +115,7 @@ import Testing
 
   @Test func objectsLookMissingToStrangers() async throws {
     try await Fixture().run { component in
-      _ = try await component.zones.createZone(.init(zone: Self.zone), context: anna)
+      _ = try await component.zones.createZone(.init(zoneId: Self.zone), context: anna)
       try await component.put("a", "1", zone: Self.zone)
       // A stranger may create a zone or device of the same name, which then belongs to the stranger.
       for (method, expected, call) in Self.calls where method.kind == .unary {
@@ -125,8 +125,8 @@ import Testing
         #expect(await refusal { try await call(component, service) } == "PERMISSION_DENIED PRINCIPAL_NOT_USER")
         #expect(await refusal { try await call(component, stranger) } == expected, "\(method.path)")
       }
-      #expect(try await component.zones.listZones(.init(), context: anna).zones.map(\.name) == [Self.zone])
-      let kept = try await component.assets.getAsset(.init(zone: Self.zone, name: "a"), context: anna)
+      #expect(try await component.zones.listZones(.init(), context: anna).zones.map(\.id) == [Self.zone])
+      let kept = try await component.assets.getAsset(.init(zoneId: Self.zone, name: "a"), context: anna)
       #expect(kept.asset?.version == 1)
     }
   }

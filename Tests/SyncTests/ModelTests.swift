@@ -75,10 +75,10 @@ import Testing
       var put = AssetPut.of(name, text)
       switch Int.random(in: 0..<6, using: &random) {
       case 0:
-        put.ifMatch = "v\(Int64.random(in: 1...max(1, model.revision), using: &random))"
-        isRefused = isRefused || put.ifMatch != current.map { "v\($0.version)" }
+        put.etag = "v\(Int64.random(in: 1...max(1, model.revision), using: &random))"
+        isRefused = isRefused || put.etag != current.map { "v\($0.version)" }
       case 1:
-        put.ifNoneMatch = "*"
+        put.mustNotExist = true
         isRefused = isRefused || current != nil
       default: break
       }
@@ -109,8 +109,8 @@ import Testing
     let token = ZonePosition(epoch: epoch, zone: zone.number, revision: first).text(user: "anna")
     let changes = try await component.changes(since: token)
     let expected = model.revisions.filter { $0.0 > first }
-    #expect(changes.revisions.map(\.revision) == expected.map(\.0))
-    #expect(changes.revisions.map { $0.changes.compactMap { $0.asset?.name } } == expected.map(\.1))
+    #expect(changes.changes.map(\.revision) == expected.map(\.0))
+    #expect(changes.changes.map { $0.assets.map(\.name) } == expected.map(\.1))
   }
 
   /// A process that ends between naming a file and committing its row leaves an invisible file, which is deleted after

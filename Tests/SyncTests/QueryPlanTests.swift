@@ -25,7 +25,7 @@ import Testing
     (ContentTable.dropSQL, "sqlite_autoindex_contents_1"), (UploadRow.oneSQL, "uploads_id "),
     (UploadRow.expiredSQL, "uploads_expiry "), (OrphanPurge.uploadSQL, "uploads_id "),
     (DeviceRow.roleSQL, "sqlite_autoindex_devices_1"), (DeviceRow.listSQL, "sqlite_autoindex_devices_1"),
-    (MessageRow.ofMutationSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
+    (MessageRow.ofRequestSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
     (MessageRow.surplusSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropOfServiceSQL, "messages_mutation "),
     (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
     (ExportQueue.dueSQL, "export_queue_due "), (ExportQueue.nextSQL, "export_queue_due "),

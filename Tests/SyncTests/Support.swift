@@ -76,7 +76,8 @@ func hash(_ bytes: [UInt8]) throws -> String { try SHA256.digest(bytes).hexadeci
 
 extension AssetPut {
   static func of(_ name: String, _ text: String, type: String = "Note") -> AssetPut {
-    AssetPut(name: name, recordType: type, content: .inlineContent(Array(text.utf8)))
+    AssetPut(
+      name: name, recordType: type, content: .inlineContent(Array(text.utf8)), onConflict: .lastWriteWins)
   }
 }
 
@@ -92,7 +93,7 @@ extension SyncComponent {
   ) async throws -> PutAssetResponse {
     var put = AssetPut.of(name, text)
     change(&put)
-    return try await assets.putAsset(.init(zone: zone, deviceId: device, put: put), context: context)
+    return try await assets.putAsset(.init(zoneId: zone, deviceId: device, put: put), context: context)
   }
 
   func text(_ name: String, version: Int64 = 0, _ context: CallContext = anna) async throws -> String {
@@ -113,17 +114,18 @@ extension SyncComponent {
     try await assets.commitAssets(.init(deviceId: device, changes: changes), context: anna)
   }
 
+  /// Lists the changes after a token, or all retained ones.
   func changes(since token: String = "") async throws -> ListZoneChangesResponse {
-    try await zones.listZoneChanges(.init(resumeToken: token), context: anna)
+    try await zones.listZoneChanges(.init(resumeToken: token, fromStart: true), context: anna)
   }
 
   func publish(
-    _ type: SyncUpdateType, _ entity: String = "", from device: String = "watch", mutation: String
+    _ type: SyncUpdateType, _ entity: String = "", from device: String = "watch", id: String
   ) async throws -> PublishUpdateResponse {
     try await devices.publishUpdate(
       .init(
-        deviceId: device, mutationId: mutation,
-        message: SyncUpdateMessage(type: type, entityId: entity, timestamp: ProtoTimestamp(seconds: 1_770_000_000))),
+        deviceId: device, requestId: id,
+        message: SyncUpdateMessage(type: type, entityId: entity, eventTime: ProtoTimestamp(seconds: 1_770_000_000))),
       context: anna)
   }
 
@@ -134,6 +136,22 @@ extension SyncComponent {
 }
 
 extension WatchZoneChangesResponse {
-  /// The revision in the response; nil for other events.
-  var told: ZoneRevision? { if case .revision(let revision) = event { revision } else { nil } }
+  /// The change in the response; nil for other events.
+  var told: ZoneChange? { if case .change(let change) = event { change } else { nil } }
+}
+
+extension AssetVersion {
+  var asset: Asset? { if case .asset(let asset) = state { asset } else { nil } }
+  var isDeleted: Bool { if case .assetDeleted = state { true } else { false } }
+}
+
+extension ChangedAsset {
+  var isDeleted: Bool { if case .assetDeleted = change { true } else { false } }
+  var name: String {
+    switch change {
+    case .asset(let asset): asset.name
+    case .assetDeleted(let deleted): deleted.name
+    case nil: ""
+    }
+  }
 }

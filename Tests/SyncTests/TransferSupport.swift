@@ -87,6 +87,7 @@ extension SyncComponent {
     try await download.run(from: offset) { chunk in
       #expect(chunk.offset == offset + Int64(content.count))
       #expect((chunk.asset != nil) == (chunks == 0))
+      #expect(chunk.encoding == .identity || chunk.encoding == .gzip && packs)
       if chunk.encoding == .gzip {
         let unpacked = chunk.data.withUnsafeBytes { Deflate.unpack($0, .gzip, sizeMax: ContentBlock.sizeBytes) }
         content += try #require(unpacked)

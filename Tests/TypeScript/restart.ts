@@ -33,7 +33,8 @@ for await (const event of client.watch(NotificationsService.watchNotifications, 
     Deno.kill(Number(Deno.env.get("PID")), "SIGKILL");
     await publish("after");
   }
-  if (event.message.notificationCreated) titles.push(event.message.notificationCreated.title);
+  const created = event.message.change?.notificationCreated;
+  if (created) titles.push(created.title);
   if (titles.at(-1) === "after") break;
 }
 assert.deepEqual(titles, ["before", "after"]);

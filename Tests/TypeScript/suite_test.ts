@@ -69,7 +69,7 @@ Deno.test("a watch over a connection that is cut again and again loses and repea
       writing ??= (async () => {
         for (const title of expected) await client.call(NotificationsService.createNotification, { notification: { bucketId, title } });
       })();
-      const title = event.message.notificationCreated?.title;
+      const title = event.message.change?.notificationCreated?.title;
       if (title) found.push(title);
       if (title === expected.at(-1)) break;
     }
@@ -79,20 +79,20 @@ Deno.test("a watch over a connection that is cut again and again loses and repea
   }));
 
 Deno.test("a token that is too old gives a gap and then the new changes", async () => {
-  const zone = "gap";
-  await client.call(ZonesService.createZone, { zone });
-  const first = await client.watch(ZonesService.watchZoneChanges, { zone }).next();
+  const zoneId = "gap";
+  await client.call(ZonesService.createZone, { zoneId });
+  const first = await client.watch(ZonesService.watchZoneChanges, { zoneId }).next();
   assert(first.value.kind === "message");
   const resumeToken = first.value.token;
   assert(resumeToken);
-  await client.call(ZonesService.deleteZone, { zone });
-  await client.call(ZonesService.createZone, { zone });
+  await client.call(ZonesService.deleteZone, { zoneId });
+  await client.call(ZonesService.createZone, { zoneId });
   const events: WatchEvent<WatchZoneChangesResponse>[] = [];
-  for await (const event of client.watch(ZonesService.watchZoneChanges, { zone, resumeToken })) {
+  for await (const event of client.watch(ZonesService.watchZoneChanges, { zoneId, resumeToken })) {
     events.push(event);
     if (events.length === 2) break;
   }
   assert(events[0]?.kind === "gap" && events[0].error.reason === "TOKEN_TOO_OLD");
   assert(events[1]?.kind === "message" && events[1].message.started);
-  await client.call(ZonesService.deleteZone, { zone });
+  await client.call(ZonesService.deleteZone, { zoneId });
 });

@@ -3,7 +3,7 @@ import { Client } from "../../Clients/TypeScript/campanile.js";
 import { NotificationsService } from "../../Clients/TypeScript/generated/campanile.notifications.v1.js";
 import { DevicesService } from "../../Clients/TypeScript/generated/campanile.sync.v1.js";
 import { Health } from "../../Clients/TypeScript/generated/grpc.health.v1.js";
-import type { Bucket, WatchNotificationsResponse } from "../../Clients/TypeScript/generated/campanile.notifications.v1.js";
+import type { Bucket, NotificationChange, WatchNotificationsResponse } from "../../Clients/TypeScript/generated/campanile.notifications.v1.js";
 import type { Awkward, Choices, MapFields, Scalars, WellKnown } from "./generated/campanile.testing.v1.js";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
@@ -52,10 +52,10 @@ export async function streams(): Promise<void> {
       continue;
     }
     check<Equal<typeof event.message, WatchNotificationsResponse>>();
-    check<Equal<typeof event.message.notificationDeleted, WatchNotificationsResponse.NotificationDeleted | undefined>>();
+    check<Equal<typeof event.message.change, NotificationChange | undefined>>();
   }
   client.watch(DevicesService.watchUpdates, { deviceId: "phone" }, {
-    advance: ({ update }) => ({ afterSequence: update?.sequence }),
+    advance: ({ sequence }) => ({ afterSequence: sequence }),
   });
   // @ts-expect-error: a method without tokens needs `advance`.
   client.watch(DevicesService.watchUpdates, { deviceId: "phone" });

@@ -8,11 +8,11 @@ export const ActivitiesService = {
   },
   updateActivity: {
     path: "campanile.activities.v1.ActivitiesService/UpdateActivity",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   batchUpdateActivities: {
     path: "campanile.activities.v1.ActivitiesService/BatchUpdateActivities",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   endActivity: {
     path: "campanile.activities.v1.ActivitiesService/EndActivity",
@@ -26,6 +26,10 @@ export const ActivitiesService = {
     path: "campanile.activities.v1.ActivitiesService/ListActivities",
     kind: "unary", idempotency: "noSideEffects",
   },
+  listActivityChanges: {
+    path: "campanile.activities.v1.ActivitiesService/ListActivityChanges",
+    kind: "unary", idempotency: "noSideEffects",
+  },
   watchActivities: {
     path: "campanile.activities.v1.ActivitiesService/WatchActivities",
     kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
@@ -36,6 +40,10 @@ export const BroadcastChannelsService = {
   createBroadcastChannel: {
     path: "campanile.activities.v1.BroadcastChannelsService/CreateBroadcastChannel",
     kind: "unary", idempotency: "unknown",
+  },
+  getBroadcastChannel: {
+    path: "campanile.activities.v1.BroadcastChannelsService/GetBroadcastChannel",
+    kind: "unary", idempotency: "noSideEffects",
   },
   listBroadcastChannels: {
     path: "campanile.activities.v1.BroadcastChannelsService/ListBroadcastChannels",
@@ -70,11 +78,11 @@ export const ActivityDebugService = {
   },
   testEnd: {
     path: "campanile.activities.v1.ActivityDebugService/TestEnd",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   endAllActivities: {
     path: "campanile.activities.v1.ActivityDebugService/EndAllActivities",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
 };
 
@@ -93,7 +101,7 @@ export const PushDeliveryService = {
   },
   replayDeadLetters: {
     path: "campanile.activities.v1.PushDeliveryService/ReplayDeadLetters",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   deleteDeadLetters: {
     path: "campanile.activities.v1.PushDeliveryService/DeleteDeadLetters",
@@ -108,6 +116,10 @@ export const PushDeliveryService = {
 export const PushTokensService = {
   registerPushToken: {
     path: "campanile.activities.v1.PushTokensService/RegisterPushToken",
+    kind: "unary", idempotency: "idempotent",
+  },
+  updateInstallation: {
+    path: "campanile.activities.v1.PushTokensService/UpdateInstallation",
     kind: "unary", idempotency: "idempotent",
   },
   getPushToken: {
@@ -135,11 +147,11 @@ export const RoomsService = {
   },
   leaveRoom: {
     path: "campanile.activities.v1.RoomsService/LeaveRoom",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   disconnectRooms: {
     path: "campanile.activities.v1.RoomsService/DisconnectRooms",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
 };
 
@@ -148,8 +160,8 @@ export const SigningService = {
     path: "campanile.activities.v1.SigningService/SignProviderToken",
     kind: "unary", idempotency: "idempotent",
   },
-  createSigningKey: {
-    path: "campanile.activities.v1.SigningService/CreateSigningKey",
+  putSigningKey: {
+    path: "campanile.activities.v1.SigningService/PutSigningKey",
     kind: "unary", idempotency: "idempotent",
   },
   listSigningKeys: {

@@ -6,8 +6,8 @@ export const AttendanceService = {
     path: "campanile.attendance.v1.AttendanceService/RecordAttendance",
     kind: "unary", idempotency: "idempotent",
   },
-  batchRecordAttendance: {
-    path: "campanile.attendance.v1.AttendanceService/BatchRecordAttendance",
+  recordMeetingAttendance: {
+    path: "campanile.attendance.v1.AttendanceService/RecordMeetingAttendance",
     kind: "unary", idempotency: "idempotent",
   },
   confirmAttendance: {
@@ -30,13 +30,13 @@ export const AttendanceService = {
     path: "campanile.attendance.v1.AttendanceService/ListMemberAttendance",
     kind: "unary", idempotency: "noSideEffects",
   },
-  listChanges: {
-    path: "campanile.attendance.v1.AttendanceService/ListChanges",
+  listRosterChanges: {
+    path: "campanile.attendance.v1.AttendanceService/ListRosterChanges",
     kind: "unary", idempotency: "noSideEffects",
   },
-  watchChanges: {
-    path: "campanile.attendance.v1.AttendanceService/WatchChanges",
-    kind: "serverStreaming", idempotency: "noSideEffects", token: "since",
+  watchRosterChanges: {
+    path: "campanile.attendance.v1.AttendanceService/WatchRosterChanges",
+    kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
   },
 };
 
@@ -51,7 +51,7 @@ export const LodgeService = {
   },
   importCsv: {
     path: "campanile.attendance.v1.LodgeService/ImportCsv",
-    kind: "clientStreaming", idempotency: "idempotent",
+    kind: "clientStreaming", idempotency: "unknown",
   },
   exportCsv: {
     path: "campanile.attendance.v1.LodgeService/ExportCsv",
@@ -147,6 +147,10 @@ export const MembersService = {
     path: "campanile.attendance.v1.MembersService/SetMemberPin",
     kind: "unary", idempotency: "idempotent",
   },
+  removeMemberPin: {
+    path: "campanile.attendance.v1.MembersService/RemoveMemberPin",
+    kind: "unary", idempotency: "idempotent",
+  },
   exportMemberData: {
     path: "campanile.attendance.v1.MembersService/ExportMemberData",
     kind: "serverStreaming", idempotency: "noSideEffects",
@@ -176,7 +180,7 @@ export const SessionsService = {
   },
   revokeSessions: {
     path: "campanile.attendance.v1.SessionsService/RevokeSessions",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   changePin: {
     path: "campanile.attendance.v1.SessionsService/ChangePin",

@@ -22,15 +22,21 @@ export interface ApiKey {
 }
 
 export interface CreateApiKeyRequest {
+  /** `user/<id>` or `service/<id>`; the id has 1 to 128 characters of `[A-Za-z0-9._:@-]`. */
   principal?: string | undefined;
+  /** At most 32. A scope of a service that the gateway does not know: INVALID_ARGUMENT, reason SCOPE_UNKNOWN. */
   scopes?: string[] | undefined;
+  /** At most 256 bytes, without control characters. */
   description?: string | undefined;
+  /** Must be in the future; absent if the key does not expire. */
   expireTime?: Timestamp | undefined;
+  /** At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored. */
+  requestId?: string | undefined;
 }
 
 export interface CreateApiKeyResponse {
   apiKey?: ApiKey | undefined;
-  /** `cmp_` followed by 43 base64url characters: 256 random bits. */
+  /** `cmp_` followed by 43 base64url characters: 256 random bits. Empty in a repeated response. */
   secret?: string | undefined;
 }
 
@@ -38,6 +44,7 @@ export interface ListApiKeysRequest {
   /** 0 means 50; more than 1000 means 1000. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
+  /** Also lists revoked keys. */
   includeRevoked?: boolean | undefined;
 }
 
@@ -47,6 +54,7 @@ export interface ListApiKeysResponse {
 }
 
 export interface RevokeApiKeyRequest {
+  /** 1 to 64 characters of `[A-Za-z0-9_-]`. */
   keyId?: string | undefined;
 }
 
@@ -55,6 +63,7 @@ export interface RevokeApiKeyResponse {
 }
 
 export interface RotateApiKeyRequest {
+  /** 1 to 64 characters of `[A-Za-z0-9_-]`. */
   keyId?: string | undefined;
   /**
    * Time for which the old key keeps working, up to 30 days; absent means 24 hours. It never extends the old key's own
@@ -62,15 +71,17 @@ export interface RotateApiKeyRequest {
    */
   overlap?: Duration | undefined;
   /**
-   * The new key's expiry. If absent, the new key lives as long as the old one was created for, or forever if that had
-   * no expiry.
+   * The new key's expiry, which must be in the future. If absent, the new key lives as long as the old one was created
+   * for, or forever if that had no expiry.
    */
   expireTime?: Timestamp | undefined;
+  /** At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored. */
+  requestId?: string | undefined;
 }
 
 export interface RotateApiKeyResponse {
   apiKey?: ApiKey | undefined;
-  /** The new key's secret, as in CreateApiKeyResponse. */
+  /** The new key's secret, as in CreateApiKeyResponse. Empty in a repeated response. */
   secret?: string | undefined;
   /** The old key, with its new expiry. */
   replacedApiKey?: ApiKey | undefined;
@@ -78,9 +89,12 @@ export interface RotateApiKeyResponse {
 
 /** AccessService manages the API keys of external callers. Every method requires the scope `admin`. */
 export declare const AccessService: {
-  /** CreateApiKey creates a key and returns its secret, which is never returned again. */
+  /**
+   * CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
+   * RESOURCE_EXHAUSTED, reason KEY_LIMIT.
+   */
   readonly createApiKey: UnaryMethod<CreateApiKeyRequest, CreateApiKeyResponse>;
-  /** ListApiKeys returns a page of the keys, newest first, without their secrets. */
+  /** ListApiKeys pages through the keys, newest first, without their secrets. */
   readonly listApiKeys: UnaryMethod<ListApiKeysRequest, ListApiKeysResponse>;
   /** RevokeApiKey ends a key at once. Revoking it again has no effect. */
   readonly revokeApiKey: UnaryMethod<RevokeApiKeyRequest, RevokeApiKeyResponse>;

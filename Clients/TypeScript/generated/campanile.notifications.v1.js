@@ -32,7 +32,7 @@ export const AutomationService = {
   },
   beat: {
     path: "campanile.notifications.v1.AutomationService/Beat",
-    kind: "unary", idempotency: "idempotent",
+    kind: "unary", idempotency: "unknown",
   },
   deleteHeartbeat: {
     path: "campanile.notifications.v1.AutomationService/DeleteHeartbeat",
@@ -57,6 +57,10 @@ export const AutomationService = {
 };
 
 export const ContainersService = {
+  listUsers: {
+    path: "campanile.notifications.v1.ContainersService/ListUsers",
+    kind: "unary", idempotency: "noSideEffects",
+  },
   watchChangedUsers: {
     path: "campanile.notifications.v1.ContainersService/WatchChangedUsers",
     kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
@@ -87,6 +91,10 @@ export const NotificationsService = {
     path: "campanile.notifications.v1.NotificationsService/ListBuckets",
     kind: "unary", idempotency: "noSideEffects",
   },
+  listDeletedBuckets: {
+    path: "campanile.notifications.v1.NotificationsService/ListDeletedBuckets",
+    kind: "unary", idempotency: "noSideEffects",
+  },
   updateBucket: {
     path: "campanile.notifications.v1.NotificationsService/UpdateBucket",
     kind: "unary", idempotency: "idempotent",
@@ -99,8 +107,12 @@ export const NotificationsService = {
     path: "campanile.notifications.v1.NotificationsService/UndeleteBucket",
     kind: "unary", idempotency: "idempotent",
   },
-  snoozeBucket: {
-    path: "campanile.notifications.v1.NotificationsService/SnoozeBucket",
+  getBucketSettings: {
+    path: "campanile.notifications.v1.NotificationsService/GetBucketSettings",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  updateBucketSettings: {
+    path: "campanile.notifications.v1.NotificationsService/UpdateBucketSettings",
     kind: "unary", idempotency: "idempotent",
   },
   createNotification: {
@@ -131,8 +143,12 @@ export const NotificationsService = {
     path: "campanile.notifications.v1.NotificationsService/MarkNotificationsUnread",
     kind: "unary", idempotency: "idempotent",
   },
-  deleteNotifications: {
-    path: "campanile.notifications.v1.NotificationsService/DeleteNotifications",
+  deleteNotification: {
+    path: "campanile.notifications.v1.NotificationsService/DeleteNotification",
+    kind: "unary", idempotency: "idempotent",
+  },
+  batchDeleteNotifications: {
+    path: "campanile.notifications.v1.NotificationsService/BatchDeleteNotifications",
     kind: "unary", idempotency: "idempotent",
   },
   undeleteNotifications: {
@@ -201,6 +217,10 @@ export const NotificationsService = {
   },
   getUnreadCounts: {
     path: "campanile.notifications.v1.NotificationsService/GetUnreadCounts",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  listNotificationChanges: {
+    path: "campanile.notifications.v1.NotificationsService/ListNotificationChanges",
     kind: "unary", idempotency: "noSideEffects",
   },
   watchNotifications: {

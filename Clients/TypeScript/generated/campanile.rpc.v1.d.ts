@@ -20,6 +20,29 @@ export interface MethodAccess {
   secretResponse?: boolean | undefined;
 }
 
+/**
+ * BatchError is the cause for rejecting one entry of a batch. It has the contents of the error that the entry would
+ * cause as a single call.
+ */
+export interface BatchError {
+  /** The gRPC status code. */
+  code?: number | undefined;
+  message?: string | undefined;
+  /** Stable, UPPER_SNAKE. */
+  reason?: string | undefined;
+  /** The invalid fields; empty if the entry failed for another reason. */
+  violations?: BatchViolation[] | undefined;
+}
+
+/** BatchViolation is the error of one field of a batch's entry. */
+export interface BatchViolation {
+  /** The path of the field, beginning with the entry: `requests[2].notification.title`. */
+  field?: string | undefined;
+  /** Stable, UPPER_SNAKE. */
+  reason?: string | undefined;
+  description?: string | undefined;
+}
+
 export interface EchoRequest {
   payload?: string | undefined;
   /** The delay before the response; at most 600000. */

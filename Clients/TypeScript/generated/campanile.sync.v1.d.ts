@@ -3,7 +3,6 @@ import type { Base64, ClientStreamingMethod, Int64, ResumableMethod, ServerStrea
 
 /** ConflictPolicy determines how a put treats versions that its author has not seen. */
 export type ConflictPolicy =
-  /** The same as LAST_WRITE_WINS. */
   | "CONFLICT_POLICY_UNSPECIFIED"
   /** The put becomes the current version. The previous one is retained as a conflict. */
   | "CONFLICT_POLICY_LAST_WRITE_WINS"
@@ -19,14 +18,15 @@ export type ConflictPolicy =
  * resume anywhere.
  */
 export type ChunkEncoding =
-  /** Uncompressed. */
   | "CHUNK_ENCODING_UNSPECIFIED"
+  /** Uncompressed. */
+  | "CHUNK_ENCODING_IDENTITY"
   /** RFC 1952. */
   | "CHUNK_ENCODING_GZIP";
 
 /** Asset is one version of a JSON file. Its content is any JSON text (RFC 8259), stored byte for byte. */
 export interface Asset {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   /** 1 to 255 characters without `/`, `\` and control characters, not `.` or `..`; for example `notifications.json`. */
   name?: string | undefined;
   /**
@@ -35,7 +35,7 @@ export interface Asset {
    */
   recordType?: string | undefined;
   /** The time of the data, as declared by the writer. For the two known types it is the container's `syncTimestamp`. */
-  syncTimestamp?: Timestamp | undefined;
+  syncTime?: Timestamp | undefined;
   /** The number of records in the content. Counted by the service for the two known types. */
   recordCount?: Int64 | undefined;
   sizeBytes?: Int64 | undefined;
@@ -43,18 +43,30 @@ export interface Asset {
   sha256?: string | undefined;
   /** The zone's revision that wrote it: ascending, with gaps, never reused for one name. */
   version?: Int64 | undefined;
-  /** Identifies this version in conditions. */
+  /** Identifies this version in preconditions. */
   etag?: string | undefined;
   updateTime?: Timestamp | undefined;
   /** The device that wrote it; empty for exports by the service. */
   deviceId?: string | undefined;
 }
 
+/** AssetDeleted is a version that deleted an asset. It has no content. */
+export interface AssetDeleted {
+  zoneId?: string | undefined;
+  name?: string | undefined;
+  /** The zone's revision that deleted it. */
+  version?: Int64 | undefined;
+  deleteTime?: Timestamp | undefined;
+  /** The device that deleted it. */
+  deviceId?: string | undefined;
+}
+
 /** AssetVersion is one entry of an asset's history. */
 export interface AssetVersion {
+  /** At most one member of the oneof `state` is set. */
   asset?: Asset | undefined;
-  /** Whether this version deleted the asset and has no content. */
-  deleted?: boolean | undefined;
+  /** At most one member of the oneof `state` is set. */
+  assetDeleted?: AssetDeleted | undefined;
   /** Whether it lost to a later write whose author had not seen it. It is retained until it is resolved or expires. */
   conflict?: boolean | undefined;
   /** Whether it is the current version. */
@@ -67,7 +79,7 @@ export interface AssetPut {
   /** Empty keeps the type of an existing asset. Required for a new one. */
   recordType?: string | undefined;
   /** If absent: for a known type the container's `syncTimestamp`, otherwise the time of the commit. */
-  syncTimestamp?: Timestamp | undefined;
+  syncTime?: Timestamp | undefined;
   /** Checked for the two known types unless it is 0; stored as declared for others. */
   recordCount?: Int64 | undefined;
   /**
@@ -86,17 +98,21 @@ export interface AssetPut {
    */
   sha256?: string | undefined;
   /**
-   * The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH. The put then causes no
+   * If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH. The put then causes no
    * conflict.
    */
-  ifMatch?: string | undefined;
-  /** `*`: the asset must not exist; otherwise ABORTED, reason ETAG_MISMATCH. */
-  ifNoneMatch?: string | undefined;
+  etag?: string | undefined;
+  /** The asset must not exist; otherwise ABORTED, reason ETAG_MISMATCH. Not allowed with `etag`. */
+  mustNotExist?: boolean | undefined;
   /**
    * The version that the author started from; any other current version becomes a conflict. If empty, the current
    * version becomes a conflict if another device wrote it.
    */
   baseEtag?: string | undefined;
+  /**
+   * Required unless `etag` or `must_not_exist` is set, because the put may then displace a version that its author has
+   * not seen. MERGE is not allowed with either.
+   */
   onConflict?: ConflictPolicy | undefined;
   /** Whether to report duplicate object keys in the response. They are stored in any case. */
   strict?: boolean | undefined;
@@ -105,7 +121,8 @@ export interface AssetPut {
 /** AssetDelete deletes an asset. Its history remains until it is compacted. */
 export interface AssetDelete {
   name?: string | undefined;
-  ifMatch?: string | undefined;
+  /** If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH. */
+  etag?: string | undefined;
 }
 
 /** AssetChange is one change of a commit. */
@@ -131,16 +148,17 @@ export type DeltaKind =
   | "DELTA_KIND_WHOLE";
 
 export interface PutAssetRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   put?: AssetPut | undefined;
-  /** A repeat within a day returns the first response (AIP-155). */
+  /** At most 64 characters; a repetition within 24 h returns the first response. */
   requestId?: string | undefined;
 }
 
 export interface PutAssetResponse {
+  /** The new version. */
   asset?: Asset | undefined;
-  /** The version that lost to this one. */
+  /** The version that lost to the new one. */
   conflict?: AssetVersion | undefined;
   /** Whether the content is the result of a merge with the previous current version. */
   merged?: boolean | undefined;
@@ -153,17 +171,35 @@ export interface PutAssetResponse {
 }
 
 export interface CommitAssetsRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   /** Each name once. */
   changes?: AssetChange[] | undefined;
+  /** At most 64 characters; a repetition within 24 h returns the first response. */
   requestId?: string | undefined;
+}
+
+/** AssetChangeResult is the result of one change of a commit. */
+export interface AssetChangeResult {
+  /**
+   * The new version.
+   * At most one member of the oneof `outcome` is set.
+   */
+  asset?: Asset | undefined;
+  /** At most one member of the oneof `outcome` is set. */
+  assetDeleted?: AssetDeleted | undefined;
+  /** The version that lost to the new one. */
+  conflict?: AssetVersion | undefined;
+  /** Whether the content is the result of a merge with the previous current version. */
+  merged?: boolean | undefined;
+  /** For a strict put: the first 16 duplicate object keys in the content, as JSON Pointers. */
+  duplicateNames?: string[] | undefined;
 }
 
 export interface CommitAssetsResponse {
   revision?: Int64 | undefined;
   /** One for each change, in the order of the request. */
-  results?: PutAssetResponse[] | undefined;
+  results?: AssetChangeResult[] | undefined;
   storage?: StorageUse | undefined;
   userStorage?: StorageUse | undefined;
   /** Resumes the zone's changes after this commit. */
@@ -171,24 +207,24 @@ export interface CommitAssetsResponse {
 }
 
 export interface GetAssetRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   name?: string | undefined;
   /** 0 means the current version. */
   version?: Int64 | undefined;
   includeContent?: boolean | undefined;
-  /** An etag. The content is omitted if the version has this etag. */
-  ifNoneMatch?: string | undefined;
+  /** The etag of a content that the caller has. The content is omitted if the version has this etag. */
+  knownEtag?: string | undefined;
 }
 
 export interface GetAssetResponse {
   asset?: Asset | undefined;
   content?: Base64 | undefined;
-  /** Whether the version has the etag in `if_none_match`. */
+  /** Whether the version has the etag in `known_etag`. */
   notModified?: boolean | undefined;
 }
 
 export interface DownloadAssetRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   name?: string | undefined;
   /** 0 means the current version. */
   version?: Int64 | undefined;
@@ -196,7 +232,7 @@ export interface DownloadAssetRequest {
   offset?: Int64 | undefined;
   /** The hash of the partially downloaded content. If the version has another content: ABORTED, reason CONTENT_CHANGED. */
   sha256?: string | undefined;
-  /** The compression that chunks may have. */
+  /** The compression that chunks may have. If it is not set, they have IDENTITY. */
   acceptEncoding?: ChunkEncoding | undefined;
 }
 
@@ -207,11 +243,12 @@ export interface DownloadAssetResponse {
   offset?: Int64 | undefined;
   /** At most 128 KiB after decompression. */
   data?: Base64 | undefined;
+  /** IDENTITY or the accepted one. */
   encoding?: ChunkEncoding | undefined;
 }
 
 export interface ListAssetsRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   /** 0 means 50; more than 1000 means 1000. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
@@ -221,17 +258,19 @@ export interface ListAssetsResponse {
   assets?: Asset[] | undefined;
   /** Empty after the last page. */
   nextPageToken?: string | undefined;
+  /** The zone's revision that the page belongs to. */
   revision?: Int64 | undefined;
-  /** Resumes the zone's changes after this revision. */
+  /** Resumes the zone's changes after this revision: a token for ListZoneChanges and WatchZoneChanges. */
   resumeToken?: string | undefined;
 }
 
 export interface DeleteAssetRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   name?: string | undefined;
-  /** The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH. */
-  ifMatch?: string | undefined;
+  /** If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH. */
+  etag?: string | undefined;
+  /** At most 64 characters; a repetition within 24 h returns the first response. */
   requestId?: string | undefined;
 }
 
@@ -240,11 +279,11 @@ export interface DeleteAssetResponse {
 }
 
 export interface PatchAssetRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   name?: string | undefined;
-  /** The etag of the version that the patch applies to. */
-  ifMatch?: string | undefined;
+  /** The etag of the version that the patch applies to. Another current version: ABORTED, reason ETAG_MISMATCH. */
+  etag?: string | undefined;
   /**
    * RFC 6902.
    * At most one member of the oneof `patch` is set.
@@ -258,7 +297,8 @@ export interface PatchAssetRequest {
    */
   mergePatch?: string | undefined;
   /** If absent, as in AssetPut. */
-  syncTimestamp?: Timestamp | undefined;
+  syncTime?: Timestamp | undefined;
+  /** At most 64 characters; a repetition within 24 h returns the first response. */
   requestId?: string | undefined;
 }
 
@@ -269,9 +309,9 @@ export interface PatchAssetResponse {
 }
 
 export interface GetAssetDeltaRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   name?: string | undefined;
-  /** The version that the caller has. */
+  /** The version that the caller has; 0 if there is none. */
   sinceVersion?: Int64 | undefined;
   /** The kinds that the caller can apply, in addition to UNCHANGED and WHOLE; empty means all. */
   accept?: DeltaKind[] | undefined;
@@ -289,7 +329,7 @@ export interface GetAssetDeltaResponse {
 }
 
 export interface ListAssetVersionsRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   name?: string | undefined;
   /** 0 means 50; more than 1000 means 1000. */
   pageSize?: number | undefined;
@@ -305,12 +345,13 @@ export interface ListAssetVersionsResponse {
 }
 
 export interface RestoreAssetVersionRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   name?: string | undefined;
   version?: Int64 | undefined;
-  /** The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH. */
-  ifMatch?: string | undefined;
+  /** If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH. */
+  etag?: string | undefined;
+  /** At most 64 characters; a repetition within 24 h returns the first response. */
   requestId?: string | undefined;
 }
 
@@ -319,7 +360,7 @@ export interface RestoreAssetVersionResponse {
 }
 
 export interface ResolveAssetConflictRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   name?: string | undefined;
   version?: Int64 | undefined;
@@ -329,8 +370,8 @@ export type ResolveAssetConflictResponse = Record<string, never>;
 
 /**
  * AssetsService stores JSON files with their versions. All objects belong to the calling user; another user's object is
- * NOT_FOUND, like a missing one. In every request an empty zone means `ZentikSyncZone`. A successful change is durable,
- * including its contents; a rejected one changes nothing.
+ * NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`. A successful change is
+ * durable, including its contents; a rejected one changes nothing.
  * A change names the registered device that makes it. Readers get PERMISSION_DENIED, reason DEVICE_READ_ONLY; they
  * publish a SyncUpdateMessage, which a writer or the service applies. A content that is damaged on disk is never sent:
  * DATA_LOSS, reason CONTENT_DAMAGED.
@@ -353,10 +394,15 @@ export declare const AssetsService: {
    */
   readonly downloadAsset: ServerStreamingMethod<DownloadAssetRequest, DownloadAssetResponse>;
   /**
-   * ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
-   * ABORTED, reason ZONE_CHANGED.
+   * ListAssets pages through the assets of a zone by name, all of one revision. A client that reads all pages and then
+   * watches from the first page's `resume_token` misses no change. A page token of an earlier revision: ABORTED, reason
+   * ZONE_CHANGED.
    */
   readonly listAssets: UnaryMethod<ListAssetsRequest, ListAssetsResponse>;
+  /**
+   * DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
+   * NOT_FOUND.
+   */
   readonly deleteAsset: UnaryMethod<DeleteAssetRequest, DeleteAssetResponse>;
   /**
    * PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
@@ -398,8 +444,9 @@ export interface SyncDevice {
   id?: string | undefined;
   role?: DeviceRole | undefined;
   displayName?: string | undefined;
+  /** Set by the server. */
   createTime?: Timestamp | undefined;
-  /** Everything through this sequence is acknowledged. */
+  /** Everything through this sequence is acknowledged. Set by the server. */
   acknowledgedSequence?: Int64 | undefined;
 }
 
@@ -409,7 +456,7 @@ export interface SyncUpdateMessage {
   /** The id of the notification or bucket; may be empty only for `FULL_SYNC`. */
   entityId?: string | undefined;
   /** The time of the event, by the clock of the device. */
-  timestamp?: Timestamp | undefined;
+  eventTime?: Timestamp | undefined;
 }
 
 /** SyncUpdate is a published message as received by a device. */
@@ -430,11 +477,17 @@ export interface RegisterDeviceResponse {
   device?: SyncDevice | undefined;
 }
 
-export type ListSyncDevicesRequest = Record<string, never>;
+export interface ListSyncDevicesRequest {
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+}
 
 export interface ListSyncDevicesResponse {
   /** Ordered by id. */
   devices?: SyncDevice[] | undefined;
+  /** Empty after the last page. */
+  nextPageToken?: string | undefined;
 }
 
 export interface UnregisterDeviceRequest {
@@ -446,28 +499,36 @@ export type UnregisterDeviceResponse = Record<string, never>;
 export interface PublishUpdateRequest {
   /** The publishing device. */
   deviceId?: string | undefined;
-  /** Chosen by the device for this message. Stored as long as the message. */
-  mutationId?: string | undefined;
+  /**
+   * Chosen by the device for this message, at most 64 characters. A repetition by this device returns the first
+   * response, within 24 h and for as long as the message is stored.
+   */
+  requestId?: string | undefined;
   message?: SyncUpdateMessage | undefined;
 }
 
 export interface PublishUpdateResponse {
   sequence?: Int64 | undefined;
-  /** Whether the message was already published, with this sequence. */
-  repeatedMutation?: boolean | undefined;
 }
 
 export interface ListUpdatesRequest {
   deviceId?: string | undefined;
-  /** The last sequence that the device has handled without acknowledging it; 0 if there is none. */
+  /**
+   * The `sequence` of the last processed response. Messages through it are left out, and so are acknowledged ones. If
+   * the service has not reached this sequence, because its database was restored, the device gets one `FULL_SYNC`.
+   */
   afterSequence?: Int64 | undefined;
   /** 0 means 50; more than 1000 means 1000. */
   pageSize?: number | undefined;
 }
 
 export interface ListUpdatesResponse {
+  /** Oldest first. */
   updates?: SyncUpdate[] | undefined;
-  more?: boolean | undefined;
+  /** The position after these messages: send it as `after_sequence` to continue, now or later. */
+  sequence?: Int64 | undefined;
+  /** Whether more messages are available now. */
+  hasMore?: boolean | undefined;
 }
 
 export interface WatchUpdatesRequest {
@@ -477,11 +538,22 @@ export interface WatchUpdatesRequest {
 }
 
 export interface WatchUpdatesResponse {
+  /** Send it as `after_sequence` to resume after this event. */
+  sequence?: Int64 | undefined;
+  /** At most one member of the oneof `event` is set. */
+  started?: WatchUpdatesResponse.WatchStarted | undefined;
+  /** At most one member of the oneof `event` is set. */
   update?: SyncUpdate | undefined;
+}
+export namespace WatchUpdatesResponse {
+
+  /** WatchStarted is the first message of every watch. */
+  export type WatchStarted = Record<string, never>;
 }
 
 export interface AcknowledgeUpdatesRequest {
   deviceId?: string | undefined;
+  /** A sequence after the newest message counts as the newest. 0 changes nothing. */
   throughSequence?: Int64 | undefined;
 }
 
@@ -490,7 +562,9 @@ export type AcknowledgeUpdatesResponse = Record<string, never>;
 /**
  * DevicesService manages a user's devices and carries messages between them. A message waits 7 days for every other
  * device that was registered when it was published. A device that was away longer, or has more than 1000 waiting
- * messages, receives one `fullSync` instead and must read the assets again.
+ * messages, receives one `FULL_SYNC` instead and must read the assets again.
+ * The position of a device is stored: it is the sequence that the device has acknowledged. ListUpdates and WatchUpdates
+ * therefore start with the waiting messages instead of the present, and have sequences instead of resume tokens.
  */
 export declare const DevicesService: {
   /**
@@ -498,12 +572,16 @@ export declare const DevicesService: {
    * At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
    */
   readonly registerDevice: UnaryMethod<RegisterDeviceRequest, RegisterDeviceResponse>;
+  /** ListSyncDevices pages through the devices by id. */
   readonly listSyncDevices: UnaryMethod<ListSyncDevicesRequest, ListSyncDevicesResponse>;
-  /** UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. */
+  /**
+   * UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
+   * NOT_FOUND.
+   */
   readonly unregisterDevice: UnaryMethod<UnregisterDeviceRequest, UnregisterDeviceResponse>;
   /**
-   * PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
-   * ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+   * PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request
+   * id. `NOTIFICATION_READ` and `NOTIFICATION_DELETED` are also applied to the user's notifications; that change is
    * exported as a commit of both files.
    */
   readonly publishUpdate: UnaryMethod<PublishUpdateRequest, PublishUpdateResponse>;
@@ -511,7 +589,8 @@ export declare const DevicesService: {
   readonly listUpdates: UnaryMethod<ListUpdatesRequest, ListUpdatesResponse>;
   /**
    * WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
-   * once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
+   * once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it. The watch ends with
+   * NOT_FOUND when the device is unregistered.
    */
   readonly watchUpdates: ServerStreamingMethod<WatchUpdatesRequest, WatchUpdatesResponse>;
   /**
@@ -524,7 +603,7 @@ export declare const DevicesService: {
 /** Upload is a content being uploaded. */
 export interface Upload {
   id?: string | undefined;
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   recordType?: string | undefined;
   sizeBytes?: Int64 | undefined;
   /** The received bytes, which are the offset to continue from. */
@@ -537,7 +616,7 @@ export interface Upload {
 }
 
 export interface CreateUploadRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   deviceId?: string | undefined;
   /** The type of the asset that it is for. */
   recordType?: string | undefined;
@@ -547,6 +626,11 @@ export interface CreateUploadRequest {
   sha256?: string | undefined;
   /** As in AssetPut. */
   strict?: boolean | undefined;
+  /**
+   * At most 64 characters; a repetition within 24 h returns the first response, even if the upload was purged since.
+   * GetUpload returns the current state.
+   */
+  requestId?: string | undefined;
 }
 
 export interface CreateUploadResponse {
@@ -575,6 +659,7 @@ export namespace UploadContentRequest {
   export interface UploadChunk {
     /** 1 byte to 128 KiB after decompression. */
     data?: Base64 | undefined;
+    /** If it is not set, the bytes have IDENTITY. */
     encoding?: ChunkEncoding | undefined;
   }
 }
@@ -635,7 +720,7 @@ export interface StorageUse {
 /** Zone is a set of assets that change together. It is private to its user. */
 export interface Zone {
   /** 1 to 128 characters of `[A-Za-z0-9._:-]`, not `.` or `..`. `ZentikSyncZone` exists for every user. */
-  name?: string | undefined;
+  id?: string | undefined;
   /** Incremented by every commit. */
   revision?: Int64 | undefined;
   assetCount?: number | undefined;
@@ -643,27 +728,35 @@ export interface Zone {
   createTime?: Timestamp | undefined;
   /** The time of the last commit. */
   updateTime?: Timestamp | undefined;
+  /** Changes with every commit (AIP-154). */
+  etag?: string | undefined;
 }
 
-/** ZoneChange is the change of one asset in a commit. */
+/** ZoneChange is one commit: a revision of a zone. */
 export interface ZoneChange {
-  /** The written version; for a deletion, without record type, sync timestamp, record count, size and hash. */
-  asset?: Asset | undefined;
-  deleted?: boolean | undefined;
-}
-
-/** ZoneRevision is one commit. */
-export interface ZoneRevision {
   revision?: Int64 | undefined;
-  commitTime?: Timestamp | undefined;
+  changeTime?: Timestamp | undefined;
   /** Empty for exports by the service. */
   deviceId?: string | undefined;
   /** Ordered by name. */
-  changes?: ZoneChange[] | undefined;
+  assets?: ChangedAsset[] | undefined;
+}
+
+/** ChangedAsset is the change of one asset in a commit. */
+export interface ChangedAsset {
+  /**
+   * The version that the commit wrote.
+   * At most one member of the oneof `change` is set.
+   */
+  asset?: Asset | undefined;
+  /** At most one member of the oneof `change` is set. */
+  assetDeleted?: AssetDeleted | undefined;
 }
 
 export interface CreateZoneRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
+  /** At most 64 characters; a repetition within 24 h returns the first response. */
+  requestId?: string | undefined;
 }
 
 export interface CreateZoneResponse {
@@ -671,7 +764,7 @@ export interface CreateZoneResponse {
 }
 
 export interface GetZoneRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
 }
 
 export interface GetZoneResponse {
@@ -693,44 +786,61 @@ export interface ListZonesResponse {
 }
 
 export interface DeleteZoneRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
+  /** Whether to delete a zone that has assets. */
   force?: boolean | undefined;
+  /** If set, it must equal the zone's etag; otherwise ABORTED, reason ETAG_MISMATCH. */
+  etag?: string | undefined;
 }
 
 export type DeleteZoneResponse = Record<string, never>;
 
 export interface ListZoneChangesRequest {
-  zone?: string | undefined;
+  zoneId?: string | undefined;
   /**
-   * A token from a list of assets, from changes or from a watch. Empty starts with the first revision of the zone, if
-   * it is still stored.
+   * A token from a list of assets, from changes or from a watch. If empty, the response has no changes and a token of
+   * the present, unless `from_start` is set.
    */
   resumeToken?: string | undefined;
-  /** Revisions: 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2000 changed assets. */
   pageSize?: number | undefined;
+  /**
+   * Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
+   * changed before it are not among the changes: list them.
+   */
+  fromStart?: boolean | undefined;
 }
 
 export interface ListZoneChangesResponse {
-  revisions?: ZoneRevision[] | undefined;
-  /** Resumes after these revisions, now or later. */
+  /** Oldest first. */
+  changes?: ZoneChange[] | undefined;
+  /** Resumes after these changes, now or later. */
   resumeToken?: string | undefined;
-  /** Whether there are more revisions now. */
-  more?: boolean | undefined;
+  /** Whether more changes are available now. */
+  hasMore?: boolean | undefined;
 }
 
 export interface WatchZoneChangesRequest {
-  zone?: string | undefined;
-  /** Empty starts with the next commit. */
+  zoneId?: string | undefined;
+  /**
+   * A token from a list of assets, from changes or from a watch. If empty, the watch starts with the next change,
+   * unless `from_start` is set.
+   */
   resumeToken?: string | undefined;
+  /**
+   * Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
+   * changed before it are not among the changes: list them.
+   */
+  fromStart?: boolean | undefined;
 }
 
 export interface WatchZoneChangesResponse {
-  /** Resumes after this event. */
+  /** Send it to resume after this event. */
   resumeToken?: string | undefined;
   /** At most one member of the oneof `event` is set. */
   started?: WatchZoneChangesResponse.WatchStarted | undefined;
   /** At most one member of the oneof `event` is set. */
-  revision?: ZoneRevision | undefined;
+  change?: ZoneChange | undefined;
 }
 export namespace WatchZoneChangesResponse {
 
@@ -740,7 +850,7 @@ export namespace WatchZoneChangesResponse {
 
 /**
  * ZonesService manages zones and lists their changes. All objects belong to the calling user; another user's object is
- * NOT_FOUND, like a missing one. In every request an empty zone means `ZentikSyncZone`.
+ * NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`.
  */
 export declare const ZonesService: {
   /**
@@ -749,20 +859,22 @@ export declare const ZonesService: {
    */
   readonly createZone: UnaryMethod<CreateZoneRequest, CreateZoneResponse>;
   readonly getZone: UnaryMethod<GetZoneRequest, GetZoneResponse>;
-  /** ListZones pages through the zones by name, and returns the user's total storage use. */
+  /** ListZones pages through the zones by id, and returns the user's total storage use. */
   readonly listZones: UnaryMethod<ListZonesRequest, ListZonesResponse>;
   /**
    * DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
-   * FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
+   * FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD). A missing
+   * zone is NOT_FOUND.
    */
   readonly deleteZone: UnaryMethod<DeleteZoneRequest, DeleteZoneResponse>;
   /**
-   * ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
-   * retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
+   * ListZoneChanges pages through the commits of a zone after a token, in commit order, for clients that cannot hold a
+   * stream. By default, 100 commits or 30 days are retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list
+   * the assets again, and continue from the first page's token.
    */
   readonly listZoneChanges: UnaryMethod<ListZoneChangesRequest, ListZoneChangesResponse>;
   /**
-   * WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
+   * WatchZoneChanges streams every commit of a zone in commit order. It resumes after `resume_token` and ends with the
    * same error as ListZoneChanges.
    */
   readonly watchZoneChanges: ResumableMethod<WatchZoneChangesRequest, WatchZoneChangesResponse>;

@@ -59,7 +59,7 @@ export const DevicesService = {
   },
   unregisterDevice: {
     path: "campanile.sync.v1.DevicesService/UnregisterDevice",
-    kind: "unary", idempotency: "unknown",
+    kind: "unary", idempotency: "idempotent",
   },
   publishUpdate: {
     path: "campanile.sync.v1.DevicesService/PublishUpdate",
@@ -113,7 +113,7 @@ export const ZonesService = {
   },
   deleteZone: {
     path: "campanile.sync.v1.ZonesService/DeleteZone",
-    kind: "unary", idempotency: "unknown",
+    kind: "unary", idempotency: "idempotent",
   },
   listZoneChanges: {
     path: "campanile.sync.v1.ZonesService/ListZoneChanges",

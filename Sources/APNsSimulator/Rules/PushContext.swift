@@ -9,6 +9,8 @@ struct PushFields: Sendable, Hashable {
   var id: String?
   var priority: String?
   var pushType: String?
+  /// The id of a broadcast or of a request about channels.
+  var requestID: String?
   var topic: String?
   /// The first of these fields that occurs twice.
   var duplicate: String?
@@ -24,6 +26,7 @@ struct PushFields: Sendable, Hashable {
     case APNsHeader.id: known = \.id
     case APNsHeader.priority: known = \.priority
     case APNsHeader.pushType: known = \.pushType
+    case APNsHeader.requestID: known = \.requestID
     case APNsHeader.topic: known = \.topic
     default: return
     }

@@ -82,6 +82,9 @@ enum PushRules {
   private static func checkCommonFields(_ fields: PushFields) throws(Refusal) {
     if let name = fields.duplicate { throw Refusal(.duplicateHeaders, "\(name) occurs twice") }
     if let id = fields.id, !isCanonicalUUID(id) { throw Refusal(.badMessageID, "apns-id is not a canonical UUID") }
+    if let id = fields.requestID, !isCanonicalUUID(id) {
+      throw Refusal(.badMessageID, "apns-request-id is not a canonical UUID")
+    }
     if let expiration = fields.expiration, seconds(expiration) == nil {
       throw Refusal(.badExpirationDate, "apns-expiration is not a whole number of seconds")
     }

@@ -116,11 +116,11 @@ final class SenderConnection: ChannelInboundHandler {
 
   private func act(_ id: HTTP2StreamID, _ action: Outcome.Action, _ context: ChannelHandlerContext) {
     // The sender may have reset the stream.
-    guard streams.removeValue(forKey: id) != nil else { return }
+    guard let stream = streams.removeValue(forKey: id) else { return }
     switch action {
-    case .answer(let answer): write(answer, id, context)
+    case .answer(let answer): write(answer, path: stream.path, id, context)
     case .answerAndGoAway(let answer):
-      write(answer, id, context)
+      write(answer, path: stream.path, id, context)
       goAway(context, lastStream: id)
     case .reset(let isProcessed):
       write(context, HTTP2Frame(streamID: id, payload: .rstStream(isProcessed ? .internalError : .refusedStream)))
@@ -133,11 +133,11 @@ final class SenderConnection: ChannelInboundHandler {
     closeIfIdle(context)
   }
 
-  private func write(_ answer: Answer, _ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+  private func write(_ answer: Answer, path: String, _ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
     var headers = HPACKHeaders()
     headers.reserveCapacity(4)
     headers.add(name: ":status", value: String(answer.status))
-    headers.add(name: APNsHeader.id, value: answer.id)
+    headers.add(name: Answer.idHeader(path), value: answer.id)
     if let channelID = answer.channelID { headers.add(name: APNsHeader.channelID, value: channelID) }
     if let seconds = answer.refusal?.retryAfterSeconds {
       headers.add(name: APNsHeader.retryAfter, value: String(seconds))

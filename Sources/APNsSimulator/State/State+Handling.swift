@@ -7,7 +7,8 @@ extension Simulator.State {
     statistics.requests += 1
     let context = context(of: request, connection: connection, nowMs: nowMs)
     let (delayMs, fault) = faults.next(context)
-    let id = request.fields.id.flatMap { PushRules.isCanonicalUUID($0) ? $0.lowercased() : nil } ?? newID
+    let given = Answer.idHeader(request.path) == APNsHeader.id ? request.fields.id : request.fields.requestID
+    let id = given.flatMap { PushRules.isCanonicalUUID($0) ? $0.lowercased() : nil } ?? newID
     var discard: Discard?
     let action: Outcome.Action
     switch fault {

@@ -28,6 +28,9 @@ enum PushHeaders {
       headers.add(name: APNsHeader.priority, value: request.priority == 10 ? "10" : String(request.priority))
     }
     if !request.id.isEmpty { headers.add(name: APNsHeader.id, value: request.id, indexing: .nonIndexable) }
+    if !request.requestID.isEmpty {
+      headers.add(name: APNsHeader.requestID, value: request.requestID, indexing: .nonIndexable)
+    }
     if let expiration = request.expiration {
       headers.add(name: APNsHeader.expiration, value: String(expiration), indexing: .nonIndexable)
     }

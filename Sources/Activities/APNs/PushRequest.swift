@@ -9,8 +9,10 @@ package struct PushRequest: Sendable, Hashable {
   package var path: String
   /// `bearer <provider token>`.
   package var authorization: String
-  /// A canonical UUID; empty for requests about channels.
+  /// A canonical UUID, sent as `apns-id`; empty for broadcasts and requests about channels.
   package var id: String
+  /// A canonical UUID, sent as `apns-request-id`; empty except for broadcasts.
+  package var requestID = ""
   /// Empty for broadcasts, which have no topic.
   package var topic = ""
   package var pushType = ""

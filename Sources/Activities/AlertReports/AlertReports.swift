@@ -43,7 +43,7 @@ enum AlertReports {
   static func entry(_ row: borrowing SQLRow) throws -> Entry {
     let settledAtMs = try row.integer(4)
     var record = DeliveryRecord()
-    record.time = ProtoTimestamp(millisecondsSince1970: settledAtMs)
+    record.eventTime = ProtoTimestamp(millisecondsSince1970: settledAtMs)
     record.pushId = try row.text(0)
     record.deviceId = try row.text(3)
     record.outcome = outcome(DeliveryLogOutcome(rawValue: try row.integer(5)))

@@ -1,4 +1,5 @@
 import APNs
+import CampanileAPI
 import CampanileCodec
 import CampanileService
 
@@ -27,7 +28,7 @@ enum BroadcastRules {
     }
     let event = event(of: payload)
     guard event == LiveActivityEvent.update.rawValue || event == LiveActivityEvent.end.rawValue else {
-      return violations.add("\(field).aps.event", "must be update or end", .payloadInvalid)
+      return violations.add(field, "needs an aps whose event is update or end", .payloadInvalid)
     }
   }
 
@@ -59,6 +60,33 @@ enum BroadcastRules {
     guard try reader.beginObject() else { return nil }
     repeat {
       if try reader.key().matches(name) { found = try body(&reader) } else { try reader.skipValue() }
+    } while try reader.nextMember()
+    try reader.finish()
+    return found
+  }
+
+  /// Returns the policy in `{"message-storage-policy":1,…}`, or nil for other text.
+  static func storagePolicy(in body: [UInt8]) -> MessageStoragePolicy? {
+    let result = body.withUnsafeBytes { bytes in Result { () throws(ProtoJSONError) in try storagePolicy(bytes) } }
+    return (try? result.get()) ?? nil
+  }
+
+  private static func storagePolicy(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(ProtoJSONError) -> MessageStoragePolicy? {
+    var reader = JSONReader(bytes)
+    var found: MessageStoragePolicy?
+    guard try reader.beginObject() else { return nil }
+    repeat {
+      guard try reader.key().matches("message-storage-policy") else {
+        try reader.skipValue()
+        continue
+      }
+      switch try reader.int32() {
+      case 0: found = .noneValue
+      case 1: found = .mostRecent
+      default: found = nil
+      }
     } while try reader.nextMember()
     try reader.finish()
     return found

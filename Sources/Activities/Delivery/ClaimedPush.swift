@@ -55,6 +55,8 @@ struct ClaimedPush: Sendable, Hashable {
       request.collapseID = order.collapseID
     case .channel(let id):
       request.path = APNsPath.broadcasts + order.route.app
+      // A broadcast has no apns-id.
+      (request.id, request.requestID) = ("", apnsID)
       request.channelID = id
     }
     return request

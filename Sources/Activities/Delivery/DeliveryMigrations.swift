@@ -12,7 +12,7 @@ enum DeliveryMigrations {
   /// - `push_statistics`: counts by app, hour and measure (`StatisticsMeasure`).
   /// - `provider_tokens`: the last token of each signing key with its time, because APNs requires 20 minutes between
   ///   tokens.
-  /// - `push_channels`: the broadcast channels that this service created.
+  /// - `push_channels`: the broadcast channels that this service created or read at APNs. They never change.
   private static let delivery = Migration(
     "0100-delivery",
     """

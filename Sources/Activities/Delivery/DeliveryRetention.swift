@@ -28,7 +28,7 @@ struct DeliveryRetention: Sendable {
   let notifier: DeliveryNotifier
   let limits: DeliveryLimits
 
-  func run(nowMs: Int64, budget: PriorityBudget.Limits) async throws -> Int {
+  func run(nowMs: Int64, budgets: [PriorityBudget.Limits]) async throws -> Int {
     let count = try store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
     notifier.recounted(count ?? 0)
     var total = 0
@@ -40,8 +40,9 @@ struct DeliveryRetention: Sendable {
     total += try await delete(Self.deadSQL, .text(deadID))
     if notifier.mayHoldDeadLetters { try await lookForDeadLetters() }
     total += try await delete(Self.statisticsSQL, .integer(nowMs - limits.statisticsAgeMaxMs))
+    let fullAfterMs = budgets.map(PriorityBudget.fullAfterMs).max() ?? 0
     // A bucket unused for this long is full, which is equivalent to having no row.
-    total += try await delete(Self.budgetsSQL, .integer(nowMs - PriorityBudget.fullAfterMs(budget)))
+    total += try await delete(Self.budgetsSQL, .integer(nowMs - fullAfterMs))
     return total
   }
 

@@ -12,6 +12,13 @@ struct PriorityBudget: Sendable, Hashable {
     var reserve: Int64 = 2
 
     init() {}
+
+    /// The limits for activities whose user allows frequent updates: four times as many. Apple documents no number.
+    static var frequent: Limits {
+      var limits = Limits()
+      (limits.burst, limits.refillMs) = (40, 90_000)
+      return limits
+    }
   }
 
   /// Remaining budget in thousandths of a push.

@@ -16,6 +16,8 @@ final class PushDelivery: Sendable {
     var endpoints = APNsEndpoints()
     var sender = APNsSender.Configuration()
     var budget = PriorityBudget.Limits()
+    /// For activities whose user allows frequent updates.
+    var frequentBudget = PriorityBudget.Limits.frequent
     var backoff = Backoff()
     var providerTokens = ProviderTokenState.Limits()
     /// Directory of the operator's keys; nil if there are only keys added by RPC.
@@ -88,7 +90,7 @@ final class PushDelivery: Sendable {
     let fraction = environment.fraction
     let dispatcher = PushDispatcher(
       store: store, queue: queue, registry: registry, listener: listener, routing: routing, sender: sender ?? own,
-      budget: configuration.budget, backoff: configuration.backoff,
+      budget: configuration.budget, frequentBudget: configuration.frequentBudget, backoff: configuration.backoff,
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: fraction, log: environment.log,
         tracer: environment.tracer))

@@ -61,6 +61,7 @@ final class PushDispatcher: Sendable {
   private let routing: any PushRouting
   private let sender: any PushSending
   private let budget: PriorityBudget.Limits
+  private let frequentBudget: PriorityBudget.Limits
   private let backoff: Backoff
   private let environment: Environment
   private let state = Mutex(State())
@@ -70,8 +71,7 @@ final class PushDispatcher: Sendable {
   init(
     store: Store, queue: PushQueue, registry: any PushTokenRegistry, listener: (any PushListener)? = nil,
     routing: any PushRouting, sender: any PushSending, budget: PriorityBudget.Limits = .init(),
-    backoff: Backoff = Backoff(),
-    environment: Environment
+    frequentBudget: PriorityBudget.Limits = .frequent, backoff: Backoff = Backoff(), environment: Environment
   ) {
     limits = queue.limits
     self.store = store
@@ -81,6 +81,7 @@ final class PushDispatcher: Sendable {
     self.routing = routing
     self.sender = sender
     self.budget = budget
+    self.frequentBudget = frequentBudget
     self.backoff = backoff
     self.environment = environment
   }
@@ -139,7 +140,8 @@ final class PushDispatcher: Sendable {
           try completion.settle(settlement.push, settlement.decision, retryAtMs: settlement.retryAtMs)
         }
         return try PushSelection(
-          transaction: transaction, registry: registry, completion: completion, budget: budget, nowMs: nowMs
+          transaction: transaction, registry: registry, completion: completion, budget: budget,
+          frequentBudget: frequentBudget, nowMs: nowMs
         ).take(shares, room: room)
       }
     } catch {

@@ -1,4 +1,5 @@
 import APNs
+import CampanileAPI
 
 /// A push: its content, destination and lane. It is queued in the transaction that requests it, so that both commit or
 /// neither does.
@@ -76,4 +77,20 @@ enum PushPriority: Int64, Sendable, Hashable {
   case automatic = 0
   case low = 5
   case high = 10
+
+  init(_ urgency: PushUrgency) {
+    switch urgency {
+    case .low: self = .low
+    case .high: self = .high
+    case .automatic, .unspecified, .unrecognized: self = .automatic
+    }
+  }
+
+  var urgency: PushUrgency {
+    switch self {
+    case .automatic: .automatic
+    case .low: .low
+    case .high: .high
+    }
+  }
 }

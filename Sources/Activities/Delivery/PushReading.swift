@@ -1,3 +1,4 @@
+import APNs
 import CampanileAPI
 import CampanileCodec
 import CampanileStore
@@ -23,14 +24,17 @@ enum PushReading {
     SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
     WHERE l.activity_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
     """
-  static let deadSQL = """
-    SELECT d.apns_id, 3, d.kind, r.app, r.environment, d.user_id, d.activity_id, d.push_type, d.priority, d.attempts,
-      d.status, d.reason, d.queued_at_ms, d.failed_at_ms, 0, d.trace_parent
-    FROM dead_letters d JOIN push_routes r ON r.id = d.route_id WHERE d.apns_id > $1 ORDER BY d.apns_id LIMIT $2
+  /// Dead letters have the attempts and the latency of the delivery log while it contains them.
+  private static let dead = """
+    SELECT d.apns_id, 3, d.kind, r.app, r.environment, d.user_id, d.activity_id, d.push_type, d.priority,
+      coalesce(l.attempts, d.attempts), d.status, d.reason, d.queued_at_ms, d.failed_at_ms, l.latency_ms, d.trace_parent
+    FROM dead_letters d JOIN push_routes r ON r.id = d.route_id LEFT JOIN push_ledger l ON l.apns_id = d.apns_id
     """
+  static let deadSQL = "\(dead) WHERE d.apns_id > $1 ORDER BY d.apns_id LIMIT $2"
+  static let deadOneSQL = "\(dead) WHERE d.apns_id = $1"
   static let waitingSQL = """
     SELECT p.apns_id, CASE p.state WHEN 1 THEN 8 ELSE 7 END, p.kind, r.app, r.environment, p.user_id, p.activity_id,
-      p.push_type, p.priority, p.attempts, 0, p.last_reason, p.queued_at_ms, NULL, 0, p.trace_parent, p.due_ms
+      p.push_type, p.priority, p.attempts, 0, p.last_reason, p.queued_at_ms, NULL, NULL, p.trace_parent, p.due_ms
     FROM pushes p JOIN push_routes r ON r.id = p.route_id WHERE p.apns_id = $1
     """
 
@@ -42,13 +46,26 @@ enum PushReading {
       apnsId: try row.text(0), status: PushStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(1))),
       action: PushAction(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), app: try row.text(3),
       environment: try row.text(4), userId: try row.text(5), activityId: try row.textIfPresent(6) ?? "",
-      pushType: try row.text(7), priority: Int32(clamping: try row.integer(8)),
+      pushType: pushType(try row.text(7)), urgency: PushPriority(rawValue: try row.integer(8))?.urgency ?? .unspecified,
       attemptCount: Int32(clamping: try row.integer(9)), httpStatus: Int32(clamping: try row.integer(10)),
       reason: try row.textIfPresent(11) ?? "", queueTime: ProtoTimestamp(millisecondsSince1970: try row.integer(12)),
       settleTime: try row.integerIfPresent(13).map { ProtoTimestamp(millisecondsSince1970: $0) },
-      latencyMs: try row.integer(14), traceId: traceID(try row.textIfPresent(15)))
+      traceId: traceID(try row.textIfPresent(15)))
+    // Without a response there is no status either.
+    if push.httpStatus > 0 {
+      push.latency = try row.integerIfPresent(14).map { ProtoDuration(milliseconds: $0) }
+    }
     if row.count > 16 { push.dueTime = ProtoTimestamp(millisecondsSince1970: try row.integer(16)) }
     return push
+  }
+
+  private static func pushType(_ name: String) -> ApnsPushType {
+    switch PushType(rawValue: name) {
+    case .alert?: .alert
+    case .background?: .background
+    case .liveactivity?: .liveActivity
+    default: .unspecified
+    }
   }
 
   /// Returns the trace id of a W3C `traceparent`: `00-<32 digits>-<16 digits>-<flags>`.

@@ -26,6 +26,8 @@ struct PushSelection {
   let registry: any PushTokenRegistry
   let completion: PushCompletion
   let budget: PriorityBudget.Limits
+  /// For tokens whose user allows frequent updates.
+  let frequentBudget: PriorityBudget.Limits
   let nowMs: Int64
 
   /// Returns the pushes to send now. Pushes that have expired or have no token are settled instead.
@@ -44,6 +46,7 @@ struct PushSelection {
       }
       for (row, kept) in rows {
         var push = row
+        var limits = budget
         if let expirationMs = push.order.expirationMs, expirationMs <= nowMs, expirationMs > 0 {
           try completion.end(push, .expired, status: 0, reason: "Expired", measure: .expired)
           continue
@@ -54,8 +57,9 @@ struct PushSelection {
             continue
           }
           push.token = found.token
+          if found.hasFrequentPushes { limits = frequentBudget }
         }
-        if push.order.priority == .automatic { push.order.priority = try priority(of: push, kept) }
+        if push.order.priority == .automatic { push.order.priority = try priority(of: push, kept, limits) }
         try transaction.execute(
           Self.takeSQL, [.integer(push.order.priority.rawValue), .text(push.order.lane), .text(push.apnsID)])
         taken.append(push)
@@ -70,12 +74,14 @@ struct PushSelection {
     return PriorityBudget(levelThousandths: level, updatedAtMs: try row.integer(ClaimedPush.columnCount + 1))
   }
 
-  private func priority(of push: ClaimedPush, _ kept: PriorityBudget?) throws -> PushPriority {
+  private func priority(
+    of push: ClaimedPush, _ kept: PriorityBudget?, _ limits: PriorityBudget.Limits
+  ) throws -> PushPriority {
     // These kinds do not use the budget.
     if push.order.kind == .alert { return .high }
     if push.order.kind == .background { return .low }
-    var state = kept ?? PriorityBudget(nowMs: nowMs, limits: budget)
-    let priority = state.priority(of: push.order.kind, nowMs: nowMs, limits: budget)
+    var state = kept ?? PriorityBudget(nowMs: nowMs, limits: limits)
+    let priority = state.priority(of: push.order.kind, nowMs: nowMs, limits: limits)
     // An empty bucket need not be written: it refills from the stored time.
     if priority == .high {
       try transaction.execute(

@@ -6,6 +6,8 @@ struct DeliveryToken: Sendable, Hashable {
   var token: DeviceToken
   /// Time of the device's last registration. An earlier rejection refers to an older registration.
   var registeredAtMs: Int64
+  /// Whether the user allows frequent updates, which have a larger budget.
+  var hasFrequentPushes = false
 }
 
 /// The store of push tokens, in which delivery reads and retires tokens.

@@ -39,7 +39,8 @@ final class RunningDelivery: Sendable {
   /// - Returns: The number of deleted rows.
   func maintain(nowMs: Int64) async throws -> Int {
     delivery.loadKeys()
-    return try await DeliveryRetention(store: store, notifier: delivery.notifier, limits: delivery.configuration.limits)
-      .run(nowMs: nowMs, budget: delivery.configuration.budget)
+    let configuration = delivery.configuration
+    return try await DeliveryRetention(store: store, notifier: delivery.notifier, limits: configuration.limits)
+      .run(nowMs: nowMs, budgets: [configuration.budget, configuration.frequentBudget])
   }
 }

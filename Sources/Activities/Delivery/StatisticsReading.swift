@@ -4,15 +4,16 @@ import CampanileStore
 
 /// Assembles hourly statistics from the counts.
 enum StatisticsReading {
+  /// The longest period of one request.
   static let hoursMax = 31 * 24
   static let sql = """
     SELECT hour_ms, measure, count FROM push_statistics WHERE app = $1 AND hour_ms >= $2 AND hour_ms < $3
     ORDER BY hour_ms, measure
     """
 
-  /// Returns the hours of an app in `startMs..<endMs` with any counts, oldest first.
+  /// Returns the hours of an app in `startMs..<endMs` with any counts, oldest first and at most `hoursMax`.
   static func hours(
-    app: String, startMs: Int64, endMs: Int64, in transaction: ReadTransaction
+    app: String, startMs: Int64, endMs: Int64, hoursMax: Int, in transaction: ReadTransaction
   ) throws -> [PushStatistics] {
     var hours: [PushStatistics] = []
     var latencies: [Int: Int64] = [:]
@@ -20,9 +21,9 @@ enum StatisticsReading {
     func finish() {
       guard !hours.isEmpty else { return }
       let last = hours.count - 1
-      hours[last].latencyP50Ms = PushLatencyHistogram.percentileMs(0.5, of: latencies)
-      hours[last].latencyP90Ms = PushLatencyHistogram.percentileMs(0.9, of: latencies)
-      hours[last].latencyP99Ms = PushLatencyHistogram.percentileMs(0.99, of: latencies)
+      hours[last].latencyP50 = latency(0.5, of: latencies)
+      hours[last].latencyP90 = latency(0.9, of: latencies)
+      hours[last].latencyP99 = latency(0.99, of: latencies)
       latencies = [:]
     }
     try transaction.forEach(sql, [.text(app), .integer(startMs), .integer(endMs)]) { row in
@@ -30,7 +31,7 @@ enum StatisticsReading {
       if rowMs != hourMs {
         finish()
         hourMs = rowMs
-        let hour = PushStatistics(app: app, hour: ProtoTimestamp(millisecondsSince1970: rowMs))
+        let hour = PushStatistics(app: app, startTime: ProtoTimestamp(millisecondsSince1970: rowMs))
         hours.append(hour)
       }
       add(try row.text(1), try row.integer(2), to: &hours[hours.count - 1], &latencies)
@@ -38,6 +39,12 @@ enum StatisticsReading {
     }
     finish()
     return Array(hours.prefix(hoursMax))
+  }
+
+  /// Returns a percentile, or nil without responses.
+  private static func latency(_ fraction: Double, of counts: [Int: Int64]) -> ProtoDuration? {
+    guard !counts.isEmpty else { return nil }
+    return ProtoDuration(milliseconds: PushLatencyHistogram.percentileMs(fraction, of: counts))
   }
 
   private static func add(

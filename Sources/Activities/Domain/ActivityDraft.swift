@@ -1,5 +1,5 @@
 import CampanileAPI
-import CampanileCodec
+import CampanileService
 
 /// A validated activity to start.
 struct ActivityDraft: Sendable, Hashable {
@@ -8,7 +8,8 @@ struct ActivityDraft: Sendable, Hashable {
   var app: String
   var environment: String
   var origin: ActivityOrigin
-  var contentState: ProtoStruct
+  /// The JSON of an object.
+  var contentState: String
   var start = StartContent()
   /// Nil starts immediately.
   var startAtMs: Int64?
@@ -23,13 +24,12 @@ struct ActivityDraft: Sendable, Hashable {
 }
 
 /// A change of a live activity.
-struct ActivityChange: Sendable, Hashable {
-  /// Nil keeps the state.
-  var contentState: ProtoStruct?
+struct StateChange: Sendable, Hashable {
+  /// The JSON of an object; nil keeps the state.
+  var contentState: String?
   var alert: Alert?
-  var staleMs: Int64?
-  /// Nil keeps the score.
-  var relevanceScore: Double?
+  var staleMs = OptionalChange<Int64>.keep
+  var relevanceScore = OptionalChange<Double>.keep
   var priority = PushPriority.automatic
   var driver: ActivityDriver?
   var end: End?
@@ -41,4 +41,28 @@ struct ActivityChange: Sendable, Hashable {
     var reason: EndReason
     var dismissal: Dismissal
   }
+}
+
+/// A change of a value that may be absent.
+enum OptionalChange<Value: Sendable & Hashable>: Sendable, Hashable {
+  case keep, clear
+  case set(Value)
+
+  /// Returns the value after the change.
+  func applied(to old: Value?) -> Value? {
+    switch self {
+    case .keep: old
+    case .clear: nil
+    case .set(let value): value
+    }
+  }
+}
+
+/// A validated update of one activity, alone or as an entry of a batch.
+struct ActivityUpdate: Sendable {
+  var id: String
+  var change: StateChange
+  var idempotency: IdempotentRequest?
+  /// The path of the entry in a batch (`requests[3].`); empty for a single update.
+  var path = ""
 }

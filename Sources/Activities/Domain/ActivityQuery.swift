@@ -34,7 +34,7 @@ struct ActivityQuery: Sendable, Hashable {
     var bytes = 0
     var count = 0
     for activity in found.prefix(page.pageSize) {
-      bytes += activity.contentState.json.utf8.count + 512
+      bytes += activity.pageBytes
       // At least one, so that the list advances.
       if count > 0, bytes > pageBytesMax { break }
       count += 1

@@ -22,11 +22,11 @@ struct ActivitiesPolicy: Sendable {
 enum ActivityRules {
   /// Checks that a bundle id has no empty part, which its pattern cannot express.
   static func app(
-    _ app: String, _ field: String, reason: Reason = .appInvalid, _ violations: inout Violations
+    _ app: String, _ field: String, _ violations: inout Violations
   ) {
     let parts = app.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if !app.isEmpty, parts.contains(where: \.isEmpty) {
-      violations.add(field, "must not have an empty part before or after a dot", reason)
+      violations.add(field, "must not have an empty part before or after a dot", .appInvalid)
     }
   }
 
@@ -38,7 +38,8 @@ enum ActivityRules {
     violations.add(field, "must be one of \(known)", .environmentUnknown)
   }
 
-  /// Validates an alert. An activity's alert needs a title and a body; a notification's needs either.
+  /// Validates an alert. An activity's alert needs a title and a body, and its sound is not critical; a notification's
+  /// needs either text.
   static func alert(
     _ alert: Alert?, _ field: String, isOfActivity: Bool = true, _ violations: inout Violations
   ) {
@@ -47,6 +48,13 @@ enum ActivityRules {
       violations.add(field, "needs a title and a body", .required)
     } else if !alert.isVisible {
       violations.add(field, "needs a title or a body", .required)
+    }
+    guard let sound = alert.sound else { return }
+    if isOfActivity, sound.critical {
+      violations.add("\(field).sound.critical", "is not allowed in an activity's alert", .fieldNotAllowed)
+    }
+    if sound.volume != nil, !sound.critical {
+      violations.add("\(field).sound.volume", "is for critical sounds only", .fieldNotAllowed)
     }
   }
 

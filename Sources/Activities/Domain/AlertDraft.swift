@@ -29,6 +29,10 @@ struct AlertDraft: Sendable, Hashable {
     request.validate(into: &violations)
     ActivityRules.app(request.app, "app", &violations)
     ActivityRules.alert(request.alert, "alert", isOfActivity: false, &violations)
+    JSONObjectText.object(request.dataJson, "dataJson", &violations)
+    if request.interruptionLevel == .critical, request.alert?.sound?.critical != true {
+      violations.add("alert.sound.critical", "is required for the interruption level CRITICAL", .required)
+    }
     let expireMs = TimeRules.milliseconds(request.expireTime, "expireTime", &violations)
     if let expireMs, expireMs <= nowMs { violations.add("expireTime", "must be in the future", .timePast) }
     try violations.check()
@@ -36,21 +40,22 @@ struct AlertDraft: Sendable, Hashable {
     id = request.alertId
     notificationID = request.notificationId
     app = request.app.isEmpty ? nil : request.app
-    isBackground = request.alert == nil
-    payload = Self.payload(request)
+    // A push with a badge is visible: APNs requires the type `alert` for it, and does not throttle it.
+    isBackground = request.alert == nil && request.badge == nil
+    payload = Self.payload(request, isBackground: isBackground)
     guard payload.count <= APNsLimits.payloadBytesMax else {
       throw .payloadTooLarge(
-        request.data == nil ? "alert" : "data", sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
+        request.dataJson.isEmpty ? "alert" : "dataJson", sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
     }
     collapseID = request.collapseId.isEmpty ? nil : request.collapseId
     self.expireMs = expireMs ?? nowMs + Self.expirationMsDefault
     // APNs rejects a background push with another priority.
-    priority = isBackground || request.lowPriority ? .low : .high
+    priority = isBackground || request.urgency == .low ? .low : .high
     self.traceParent = traceParent
   }
 
   /// Encodes `aps`, and next to it `notificationId` and the unchanged `data`.
-  private static func payload(_ request: SendAlertRequest) -> [UInt8] {
+  private static func payload(_ request: SendAlertRequest, isBackground: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     let whole = writer.beginObject()
     writer.name(",\"aps\":")
@@ -58,23 +63,22 @@ struct AlertDraft: Sendable, Hashable {
     if let alert = request.alert {
       writer.name(",\"alert\":")
       alert.write(forActivity: false, subtitle: request.subtitle, to: &writer)
-      text(",\"sound\":", alert.sound, &writer)
-    } else {
-      writer.name(",\"content-available\":1")
+      alert.sound?.write(to: &writer)
     }
+    if isBackground || request.contentAvailable { writer.name(",\"content-available\":1") }
     if let badge = request.badge {
       writer.name(",\"badge\":")
       writer.int32(badge)
     }
     text(",\"category\":", request.category, &writer)
     text(",\"thread-id\":", request.threadId, &writer)
-    text(",\"interruption-level\":", request.interruptionLevel, &writer)
+    text(",\"interruption-level\":", request.interruptionLevel.payloadName, &writer)
     if request.mutableContent { writer.name(",\"mutable-content\":1") }
     writer.endObject(aps)
     text(",\"notificationId\":", request.notificationId, &writer)
-    if let data = request.data {
+    if !request.dataJson.isEmpty {
       writer.name(",\"data\":")
-      writer.append(raw: data.json)
+      writer.append(raw: request.dataJson)
     }
     writer.endObject(whole)
     return writer.withUnsafeBytes { Array($0) }
@@ -84,5 +88,35 @@ struct AlertDraft: Sendable, Hashable {
     guard !value.isEmpty else { return }
     writer.name(name)
     writer.string(value)
+  }
+}
+
+extension InterruptionLevel {
+  /// The value in `aps`; empty for the system's default.
+  var payloadName: String {
+    switch self {
+    case .passive: "passive"
+    case .active: "active"
+    case .timeSensitive: "time-sensitive"
+    case .critical: "critical"
+    case .unspecified, .unrecognized: ""
+    }
+  }
+}
+
+extension Sound {
+  /// Writes the member `sound` of `aps`: a name, or an object for a critical sound.
+  func write(to writer: inout JSONWriter) {
+    writer.name(",\"sound\":")
+    guard critical else { return writer.string(name) }
+    let object = writer.beginObject()
+    writer.name(",\"critical\":1")
+    writer.name(",\"name\":")
+    writer.string(name)
+    if let volume {
+      writer.name(",\"volume\":")
+      writer.double(volume)
+    }
+    writer.endObject(object)
   }
 }

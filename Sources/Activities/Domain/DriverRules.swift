@@ -2,23 +2,24 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Validation of requests that start a driver.
+/// Validation of requests that start a driver, beyond the constraints of the contract.
 enum DriverRules {
   /// Validates a timer that starts now, or that started before the server was notified.
   static func timer(_ request: StartTimerRequest, nowMs: Int64, _ violations: inout Violations) -> TimerState {
-    if request.durationMs == 0, !TimerMachine.openTypes.contains(request.sessionType) {
-      violations.add("durationMs", "must be given: only freestyle and countup have no end", .outOfRange)
+    if request.duration == nil, request.sessionType.contentName != nil, !request.sessionType.mayBeOpen {
+      violations.add("duration", "must be given: only FREESTYLE and COUNTUP have no end", .required)
     }
-    if request.completesByItself, request.durationMs == 0 {
-      violations.add("completesByItself", "needs a durationMs", .required)
+    if request.completesByItself, request.duration == nil {
+      violations.add("completesByItself", "needs a duration", .required)
     }
-    let startedMs = TimeRules.milliseconds(request.startedAt, "startedAt", &violations) ?? nowMs
+    let startedMs = TimeRules.milliseconds(request.startTime, "startTime", &violations) ?? nowMs
     // Tolerate one minute of clock difference with the device.
     if startedMs > nowMs + 60_000 || startedMs < nowMs - SQLiteActivitiesRepository.lifetimeMs {
-      violations.add("startedAt", "must be at most 8 h ago and not in the future", .outOfRange)
+      violations.add("startTime", "must be at most 8 h ago and not in the future", .outOfRange)
     }
     return TimerState(
-      startedAt: ProtoTimestamp(millisecondsSince1970: startedMs), durationMs: request.durationMs,
-      methodName: request.methodName, sessionType: request.sessionType, completesByItself: request.completesByItself)
+      startTime: ProtoTimestamp(millisecondsSince1970: startedMs), totalPaused: ProtoDuration(),
+      duration: request.duration, methodName: request.methodName, sessionType: request.sessionType,
+      completesByItself: request.completesByItself)
   }
 }

@@ -1,6 +1,6 @@
 /// A validated end of an activity.
 struct PlannedEnd: Sendable, Hashable {
-  var change: ActivityChange
+  var change: StateChange
   /// Nil ends it now.
   var endAtMs: Int64?
 }

@@ -89,7 +89,7 @@ extension Alert {
     if forActivity {
       Self.nested(",\"title\":", text: title, key: titleLocKey, args: titleLocArgs, to: &writer)
       Self.nested(",\"body\":", text: body, key: locKey, args: locArgs, to: &writer)
-      Self.member(",\"sound\":", sound, to: &writer)
+      sound?.write(to: &writer)
     } else {
       Self.member(",\"title\":", title, to: &writer)
       Self.member(",\"subtitle\":", subtitle ?? "", to: &writer)

@@ -5,6 +5,7 @@ import CampanileService
 extension Reason {
   // About fields.
   static let payloadTooLarge = Reason(rawValue: "PAYLOAD_TOO_LARGE")
+  static let jsonInvalid = Reason(rawValue: "JSON_INVALID")
   static let tokenInvalid = Reason(rawValue: "TOKEN_INVALID")
   static let environmentUnknown = Reason(rawValue: "ENVIRONMENT_UNKNOWN")
   static let environmentMismatch = Reason(rawValue: "ENVIRONMENT_MISMATCH")
@@ -23,5 +24,6 @@ extension Reason {
   static let tokenTaken = Reason(rawValue: "TOKEN_TAKEN")
   static let tokensExhausted = Reason(rawValue: "TOKENS_EXHAUSTED")
   static let pushToStartTokenMissing = Reason(rawValue: "PUSH_TO_START_TOKEN_MISSING")
+  static let channelNotFound = Reason(rawValue: "CHANNEL_NOT_FOUND")
   static let signingKeyMissing = Reason(rawValue: "SIGNING_KEY_MISSING")
 }

@@ -13,9 +13,12 @@ enum StartRules {
     var environment: String
     var origin: ActivityOrigin
     var attributesType: String
-    var attributes: ProtoStruct?
+    /// The JSON of an object; empty if none is given.
+    var attributes: String
     var alert: Alert?
     var installationID: String
+    var staleTime: ProtoTimestamp?
+    var relevanceScore: Double?
     var renews = false
   }
 
@@ -28,13 +31,14 @@ enum StartRules {
     var violations = Violations()
     let common = Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
-      attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
-      installationID: request.installationId, renews: request.renews)
+      attributesType: request.attributesType, attributes: request.attributesJson, alert: request.alert,
+      installationID: request.installationId, staleTime: request.staleTime, relevanceScore: request.relevanceScore,
+      renews: request.renews)
     request.validate(into: &violations)
+    JSONObjectText.object(request.contentStateJson, "contentStateJson", &violations)
     check(common, policy, &violations)
     RequestChecks.future(request.startTime, "startTime", nowMs: nowMs, &violations)
     RequestChecks.future(request.endTime, "endTime", nowMs: nowMs, &violations)
-    let staleMs = TimeRules.milliseconds(request.staleTime, "staleTime", &violations)
     if request.startTime != nil, request.origin == .local {
       violations.add("startTime", "is for remote starts only: the app starts a local one", .fieldNotAllowed)
     }
@@ -49,9 +53,8 @@ enum StartRules {
       }
     }
     try violations.check()
-    var draft = try draft(common, content: request.contentState ?? ProtoStruct(), context: context, policy: policy)
-    (draft.startAtMs, draft.endAtMs, draft.staleMs) = (startMs, endMs, staleMs)
-    draft.relevanceScore = request.relevanceScore
+    var draft = try draft(common, content: request.contentStateJson, context: context, policy: policy)
+    (draft.startAtMs, draft.endAtMs) = (startMs, endMs)
     draft.channelID = request.channelId
     return draft
   }
@@ -60,17 +63,19 @@ enum StartRules {
   static func check(_ common: Common, _ policy: ActivitiesPolicy, _ violations: inout Violations) {
     ActivityRules.app(common.app, "app", &violations)
     ActivityRules.environment(common.environment, "environment", policy, &violations)
+    JSONObjectText.object(common.attributes, "attributesJson", &violations)
     ActivityRules.alert(common.alert, "alert", &violations)
+    _ = TimeRules.milliseconds(common.staleTime, "staleTime", &violations)
     guard common.origin == .remote || common.renews else { return }
     let why = common.origin == .remote ? "a remote start" : "a renewal"
     if common.attributesType.isEmpty { violations.add("attributesType", "is required for \(why)", .required) }
-    if common.attributes == nil { violations.add("attributes", "is required for \(why)", .required) }
+    if common.attributes.isEmpty { violations.add("attributesJson", "is required for \(why)", .required) }
     if common.alert == nil { violations.add("alert", "is required for \(why)", .required) }
   }
 
   /// Creates a draft from validated fields. Throws FAILED_PRECONDITION, reason `SIGNING_KEY_MISSING`.
   static func draft(
-    _ common: Common, content: ProtoStruct, context: CallContext, policy: ActivitiesPolicy
+    _ common: Common, content: String, context: CallContext, policy: ActivitiesPolicy
   ) throws(RPCError) -> ActivityDraft {
     guard policy.canSign(common.app, common.environment) else {
       throw .refused(
@@ -79,8 +84,11 @@ enum StartRules {
     var draft = ActivityDraft(
       id: common.id, app: common.app, environment: common.environment, origin: common.origin, contentState: content)
     draft.start = StartContent(
-      attributesType: common.attributesType, attributes: common.attributes?.json, alert: common.alert,
-      installationID: common.installationID)
+      attributesType: common.attributesType, attributes: common.attributes.isEmpty ? nil : common.attributes,
+      alert: common.alert, installationID: common.installationID)
+    var unused = Violations()
+    draft.staleMs = TimeRules.milliseconds(common.staleTime, "staleTime", &unused)
+    draft.relevanceScore = common.relevanceScore
     draft.renews = common.renews
     draft.traceParent = context.traceParent
     return draft

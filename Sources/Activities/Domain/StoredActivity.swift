@@ -12,8 +12,8 @@ struct StoredActivity: Sendable, Hashable {
   var environment: String
   var status: ActivityStatus
   var origin: ActivityOrigin
-  /// The state as the caller sent it.
-  var contentState: ProtoStruct
+  /// The state as the caller sent it: the JSON of an object.
+  var contentState: String
   var createdMs: Int64
   var updatedMs: Int64
   var startMs: Int64
@@ -44,10 +44,13 @@ struct StoredActivity: Sendable, Hashable {
     return version <= 1
   }
 
-  /// The activity as an API message, without its attributes.
+  /// The approximate size of the message in a page.
+  var pageBytes: Int { contentState.utf8.count + 512 }
+
+  /// The activity as an API message.
   var message: Activity {
     var activity = Activity(
-      id: id, app: app, environment: environment, status: status, origin: origin, contentState: contentState,
+      id: id, app: app, environment: environment, status: status, origin: origin, contentStateJson: contentState,
       createTime: ProtoTimestamp(millisecondsSince1970: createdMs),
       updateTime: ProtoTimestamp(millisecondsSince1970: updatedMs),
       startTime: ProtoTimestamp(millisecondsSince1970: startMs),

@@ -33,6 +33,7 @@ struct TokenDraft: Sendable, Hashable {
   var subject: String
   /// Time of the registration by the device's clock; nil for now.
   var timeMs: Int64?
+  var values = InstallationValues()
   var traceParent: String?
 }
 
@@ -60,6 +61,7 @@ extension TokenDraft {
     environment = request.environment
     installationID = request.installationId
     subject = request.activityId + request.attributesType
+    values = InstallationValues(request.osVersion, hasFrequentPushes: request.frequentPushesEnabled)
   }
 
   private static func token(_ text: String, _ kind: TokenKind?, _ violations: inout Violations) -> [UInt8] {

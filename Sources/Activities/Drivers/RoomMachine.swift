@@ -9,42 +9,22 @@ struct RoomMachine: Sendable, Hashable {
     case waitingOver
   }
 
-  enum Phase: String, Sendable, CaseIterable {
-    case waiting, connected
-
-    var title: String {
-      switch self {
-      case .waiting: "Waiting for peer"
-      case .connected: "Peer connected"
-      }
-    }
-
-    var colorHex: String {
-      switch self {
-      case .waiting: "#F7C948"
-      case .connected: "#34C759"
-      }
-    }
-  }
-
   private(set) var state: RoomState
 
   init(_ state: RoomState) { self.state = state }
 
   /// Creates the state of a room that was just joined.
-  init(roomID: String, waitingMinutesMax: Int32, atMs: Int64) {
-    state = RoomState()
-    state.roomId = roomID
-    state.waitingMinutesMax = waitingMinutesMax
+  init(roomID: String, waitingLimit: ProtoDuration?, atMs: Int64) {
+    state = RoomState(roomId: roomID, waitingLimit: waitingLimit)
     enter(.waiting, atMs: atMs)
   }
 
-  var phase: Phase { Phase(rawValue: state.phase) ?? .waiting }
+  private var phaseStartMs: Int64 { state.phaseStartTime?.millisecondsSince1970 ?? 0 }
 
   /// The end of the waiting time; nil while a peer is connected or if the waiting time is unlimited.
   var waitingEndMs: Int64? {
-    guard phase == .waiting, state.waitingMinutesMax > 0 else { return nil }
-    return (state.lastUpdated?.millisecondsSince1970 ?? 0) + Int64(state.waitingMinutesMax) * 60_000
+    guard state.phase == .waiting, let limit = state.waitingLimit else { return nil }
+    return phaseStartMs + limit.milliseconds
   }
 
   mutating func handle(_ event: Event, atMs: Int64) -> DriverAction {
@@ -58,27 +38,35 @@ struct RoomMachine: Sendable, Hashable {
     }
   }
 
-  private mutating func move(to next: Phase, atMs: Int64) -> DriverAction {
-    guard phase != next else { return .keep }
+  private mutating func move(to next: RoomPhase, atMs: Int64) -> DriverAction {
+    guard state.phase != next else { return .keep }
     enter(next, atMs: atMs)
     return .update
   }
 
-  private mutating func enter(_ phase: Phase, atMs: Int64) {
-    state.phase = phase.rawValue
-    state.lastUpdated = ProtoTimestamp(millisecondsSince1970: atMs)
+  private mutating func enter(_ phase: RoomPhase, atMs: Int64) {
+    state.phase = phase
+    state.phaseStartTime = ProtoTimestamp(millisecondsSince1970: atMs)
   }
 
   /// Encodes the content-state that the app's widget decodes.
   func content(_ dates: ContentDates) -> String {
     var writer = ContentStateWriter(dates: dates)
     let object = writer.beginObject()
-    writer.text(",\"phase\":", phase.rawValue)
+    writer.text(",\"phase\":", state.phase.contentName)
     writer.text(",\"roomId\":", state.roomId)
-    writer.text(",\"title\":", phase.title)
-    writer.text(",\"colorHex\":", phase.colorHex)
-    writer.date(",\"lastUpdated\":", ms: state.lastUpdated?.millisecondsSince1970 ?? 0)
+    writer.text(",\"title\":", state.phase.title)
+    writer.text(",\"colorHex\":", state.phase.colorHex)
+    writer.date(",\"lastUpdated\":", ms: phaseStartMs)
     writer.endObject(object)
     return writer.json()
   }
+}
+
+/// A room is either connected or waiting, also in a phase that this version does not know.
+extension RoomPhase {
+  /// The name in the content-state.
+  var contentName: String { self == .connected ? "connected" : "waiting" }
+  var title: String { self == .connected ? "Peer connected" : "Waiting for peer" }
+  var colorHex: String { self == .connected ? "#34C759" : "#F7C948" }
 }

@@ -49,12 +49,12 @@ struct UnreadRenderer: Sendable {
       writer.text(",\"bucketId\":", item.bucketId)
       writer.text(",\"bucketName\":", item.bucketName)
       writer.text(",\"bucketIconUrl\":", item.bucketIconUrl)
-      writer.date(",\"createdAt\":", ms: item.createdAt?.millisecondsSince1970 ?? 0)
+      writer.date(",\"createdAt\":", ms: item.createTime?.millisecondsSince1970 ?? 0)
       writer.endObject(entry)
     }
     writer.endArray(array)
     writer.integer(",\"unreadCount\":", Int64(summary.unreadCount))
-    writer.date(",\"lastUpdate\":", ms: summary.lastUpdate?.millisecondsSince1970 ?? 0)
+    writer.date(",\"lastUpdate\":", ms: summary.updateTime?.millisecondsSince1970 ?? 0)
     writer.endObject(object)
     return writer.json()
   }

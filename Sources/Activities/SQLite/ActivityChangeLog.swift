@@ -2,7 +2,7 @@ import CampanileService
 import CampanileStore
 
 /// One row of the change log.
-struct LoggedChange: Sendable, Hashable {
+struct LoggedActivityChange: Sendable, Hashable {
   /// The kind of change. Raw values are stored in the database; never reuse one.
   enum Kind: Int64, Sendable {
     case started = 1
@@ -29,18 +29,19 @@ enum ActivityChangeLog {
     VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4)
     """
 
-  static func change(_ row: borrowing SQLRow) throws -> LoggedChange {
-    guard let kind = LoggedChange.Kind(rawValue: try row.integer(1)) else {
+  static func change(_ row: borrowing SQLRow) throws -> LoggedActivityChange {
+    guard let kind = LoggedActivityChange.Kind(rawValue: try row.integer(1)) else {
       throw StoreError(.corrupt, "the change log holds an unknown kind")
     }
-    return LoggedChange(
+    return LoggedActivityChange(
       sequence: try row.integer(0), kind: kind, activityID: try row.text(2), timeMs: try row.integer(3))
   }
 }
 
 extension WriteTransaction {
   /// Appends a change and marks its user for notification after the commit.
-  func log(_ kind: LoggedChange.Kind, _ activity: StoredActivity, atMs: Int64, _ notifier: AlarmSchedule) throws {
+  func log(_ kind: LoggedActivityChange.Kind, _ activity: StoredActivity, atMs: Int64, _ notifier: AlarmSchedule) throws
+  {
     try execute(
       ActivityChangeLog.insertSQL,
       [.text(activity.user), .integer(kind.rawValue), .text(activity.id), .integer(atMs)])

@@ -33,7 +33,7 @@ enum ActivityRow {
       user: try row.text(0), id: try row.text(1), app: try row.text(2), environment: try row.text(3),
       status: ActivityStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(4))),
       origin: ActivityOrigin(rawValue: Int32(truncatingIfNeeded: try row.integer(5))),
-      contentState: ProtoStruct(verified: try row.text(23)), createdMs: try row.integer(6),
+      contentState: try row.text(23), createdMs: try row.integer(6),
       updatedMs: try row.integer(7), startMs: try row.integer(8), expireMs: try row.integer(9),
       apsTimestamp: try row.integer(15), renews: try row.bool(16), channelID: try row.text(18))
     activity.scheduledEndMs = try row.integerIfPresent(10)
@@ -61,7 +61,7 @@ enum ActivityRow {
         real(activity.relevanceScore), .integer(activity.apsTimestamp), .bool(activity.renews),
         .integer(activity.generation), .text(activity.channelID), .text(activity.tokenIDs.joined(separator: ",")),
         .integer(activity.version), .integer(activity.driver?.kind.rawValue ?? 0), .text(json(activity.driver)),
-        .text(activity.contentState.json), .text(activity.driver?.subject ?? ""),
+        .text(activity.contentState), .text(activity.driver?.subject ?? ""),
       ])
   }
 
@@ -71,7 +71,7 @@ enum ActivityRow {
       [
         .text(activity.user), .text(activity.id), .integer(activity.updatedMs), .integer(activity.staleMs),
         real(activity.relevanceScore), .integer(activity.apsTimestamp), .integer(activity.version),
-        .text(json(activity.driver)), .text(activity.contentState.json),
+        .text(json(activity.driver)), .text(activity.contentState),
       ])
   }
 

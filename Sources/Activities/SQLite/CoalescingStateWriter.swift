@@ -62,11 +62,18 @@ struct CoalescingStateWriter: Sendable {
 
   /// Queues an admitted push to every device that shows the activity, or to its channel.
   func push(
-    _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: ActivityChange,
+    _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: StateChange,
     _ transaction: WriteTransaction
   ) throws {
     // APNs stores the newest push for a device that is off until the activity would leave the Lock Screen.
-    let expirationMs = (activity.endedMs ?? activity.expireMs) + Int64(APNsLimits.dismissalSecondsMax) * 1_000
+    var expirationMs = (activity.endedMs ?? activity.expireMs) + Int64(APNsLimits.dismissalSecondsMax) * 1_000
+    if !activity.channelID.isEmpty {
+      let scope = ChannelDirectory.Scope(app: activity.app, environment: activity.environment)
+      // APNs requires 0 for a channel that stores no messages.
+      if try transaction.storagePolicy(ofChannel: activity.channelID, scope) == .noneValue {
+        expirationMs = 0
+      }
+    }
     func order(_ lane: PushLane, _ kind: PushKind, _ target: PushTarget) -> PushOrder {
       PushOrder(
         lane: lane.text, kind: kind, userID: activity.user, activityID: activity.id, target: target,

@@ -12,7 +12,7 @@ final class PendingUpdates: Sendable {
   struct Entry: Sendable {
     var activity: StoredActivity
     /// The newest change, which determines the push's priority and trace.
-    var change: ActivityChange
+    var change: StateChange
     /// The payload of that change.
     var payload: [UInt8]
   }

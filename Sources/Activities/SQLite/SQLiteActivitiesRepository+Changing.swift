@@ -7,39 +7,47 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteActivitiesRepository {
-  func update(_ id: String, user: String, _ change: ActivityChange) async throws -> StoredActivity {
-    try await storeWrite { transaction in try update(id, user: user, change, transaction) }
+  func update(_ entry: ActivityUpdate, user: String) async throws -> Activity {
+    try await storeWrite { transaction in try update(entry, user: user, transaction) }
   }
 
   func change(
-    _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
-  ) async throws -> StoredActivity {
+    _ id: String, user: String, idempotency: IdempotentRequest?,
+    _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> StateChange?
+  ) async throws -> Activity {
     try await storeWrite { transaction in
-      // Decide before settling: a rejected change must not change a row.
-      let pending = stateWriter.pending.entry(id, user: user)?.activity
-      let activity = try pending ?? find(id, user: user, transaction)
-      guard activity.isLive else { throw RPCError.activityEnded() }
-      guard let change = try decide(activity, clockMs()) else { return activity }
-      try stateWriter.settle(transaction)
-      return try apply(change, to: pending == nil ? activity : find(id, user: user, transaction), transaction)
+      try once(idempotency, transaction) {
+        // Decide before settling: a rejected change must not change a row.
+        let pending = stateWriter.pending.entry(id, user: user)?.activity
+        let activity = try pending ?? find(id, user: user, transaction)
+        guard activity.isLive else { throw RPCError.activityEnded() }
+        guard let change = try decide(activity, clockMs()) else { return activity.message }
+        try stateWriter.settle(transaction)
+        return try apply(change, to: pending == nil ? activity : find(id, user: user, transaction), transaction).message
+      }
     }
   }
 
   func update(
-    _ entries: [(id: String, path: String, change: Result<ActivityChange, RPCError>)], user: String
-  ) async throws -> [Result<StoredActivity, RPCError>] {
+    _ entries: [Result<ActivityUpdate, RPCError>], user: String
+  ) async throws -> [Result<Activity, RPCError>] {
     try await storeWrite { transaction in
-      var results: [Result<StoredActivity, RPCError>] = []
+      var results: [Result<Activity, RPCError>] = []
       results.reserveCapacity(entries.count)
       var done: [Undo] = []
       do {
         for entry in entries {
+          guard case .success(let entry) = entry else {
+            results.append(entry.map { _ in Activity() })
+            continue
+          }
           do {
             // All checks precede the first write, so that a rejected entry changes nothing.
-            let change = try entry.change.get()
-            results.append(.success(try update(entry.id, user: user, change, transaction) { done.append($0) }))
+            results.append(.success(try update(entry, user: user, transaction) { done.append($0) }))
           } catch let failure as RPCError {
             results.append(.failure(failure.inside(entry.path)))
+          } catch let failure as StoreError where failure.code == .requestIDReused {
+            results.append(.failure(RPCError(failure, at: entry.path)))
           }
         }
       } catch {
@@ -59,9 +67,10 @@ extension SQLiteActivitiesRepository {
 
   /// Updates a live activity. A plain state change is coalesced until the commit; any other is written immediately.
   private func update(
-    _ id: String, user: String, _ change: ActivityChange, _ transaction: WriteTransaction,
-    noting: (Undo) -> Void = { _ in }
-  ) throws -> StoredActivity {
+    _ entry: ActivityUpdate, user: String, _ transaction: WriteTransaction, noting: (Undo) -> Void = { _ in }
+  ) throws -> Activity {
+    if let reply = try storedReply(Activity.self, entry.idempotency, transaction) { return reply }
+    let (id, change) = (entry.id, entry.change)
     // A pending update of this commit is newer than the row.
     let pending = stateWriter.pending.entry(id, user: user)
     let old = try pending?.activity ?? find(id, user: user, transaction)
@@ -69,7 +78,9 @@ extension SQLiteActivitiesRepository {
     try UpdateRules.checkDriver(old, change)
     guard change.end == nil, change.alert == nil, !transaction.usesSavepoint else {
       try stateWriter.settle(transaction)
-      return try apply(change, to: find(id, user: user, transaction), transaction)
+      let activity = try apply(change, to: find(id, user: user, transaction), transaction).message
+      try storeReply(activity, entry.idempotency, transaction)
+      return activity
     }
     let nowMs = clockMs()
     var activity = try changed(old, change, nowMs: nowMs)
@@ -78,17 +89,19 @@ extension SQLiteActivitiesRepository {
       ? try stateWriter.timestamp(of: old, nowMs: nowMs, transaction) : max(old.apsTimestamp, nowMs / 1_000)
     let payload = try payload(change, of: activity, nowMs: nowMs)
     if pending == nil { try stateWriter.admit(.update, of: activity, transaction) }
+    let message = activity.message
+    try storeReply(message, entry.idempotency, transaction)
     // Last, so that a failed update leaves no entry behind.
-    let entry = PendingUpdates.Entry(activity: activity, change: change, payload: payload)
-    noting(Undo(entry: entry, old: stateWriter.pending.put(entry)))
-    return activity
+    let pendingEntry = PendingUpdates.Entry(activity: activity, change: change, payload: payload)
+    noting(Undo(entry: pendingEntry, old: stateWriter.pending.put(pendingEntry)))
+    return message
   }
 
   /// Returns the activity after a change.
   ///
   /// - Throws: ABORTED, reason `ETAG_MISMATCH`; FAILED_PRECONDITION, reason `ACTIVITY_ENDED`.
   private func changed(
-    _ old: StoredActivity, _ change: ActivityChange, nowMs: Int64
+    _ old: StoredActivity, _ change: StateChange, nowMs: Int64
   ) throws(RPCError) -> StoredActivity {
     guard Etag.allows(change.etag, version: old.version) else {
       throw .etagMismatch(field: "etag", current: Etag.text(version: old.version))
@@ -98,16 +111,15 @@ extension SQLiteActivitiesRepository {
     activity.version += 1
     activity.updatedMs = max(nowMs, old.updatedMs)
     if let state = change.contentState { activity.contentState = state }
-    if let score = change.relevanceScore { activity.relevanceScore = score }
-    // The stale time belongs to the state it arrived with.
-    activity.staleMs = change.staleMs
+    activity.relevanceScore = change.relevanceScore.applied(to: old.relevanceScore)
+    activity.staleMs = change.staleMs.applied(to: old.staleMs)
     if let driver = change.driver { activity.driver = driver }
     return activity
   }
 
   /// Stores a change with its push and its log entry. All checks precede the first write.
   func apply(
-    _ change: ActivityChange, to old: StoredActivity, _ transaction: WriteTransaction
+    _ change: StateChange, to old: StoredActivity, _ transaction: WriteTransaction
   ) throws -> StoredActivity {
     let nowMs = clockMs()
     var activity = try changed(old, change, nowMs: nowMs)
@@ -126,15 +138,15 @@ extension SQLiteActivitiesRepository {
   }
 
   /// Encodes the payload of a change. Throws INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
-  func payload(_ change: ActivityChange, of activity: StoredActivity, nowMs: Int64) throws(RPCError) -> [UInt8] {
+  func payload(_ change: StateChange, of activity: StoredActivity, nowMs: Int64) throws(RPCError) -> [UInt8] {
     let payload = PushPayload(
       event: change.end == nil ? .update : .end, timestamp: activity.apsTimestamp,
-      contentState: activity.contentState.json, staleMs: activity.staleMs, relevanceScore: activity.relevanceScore,
+      contentState: activity.contentState, staleMs: activity.staleMs, relevanceScore: activity.relevanceScore,
       dismissalSeconds: change.end?.dismissal.seconds(endMs: nowMs), alert: change.alert
     ).bytes()
     let limit = activity.channelID.isEmpty ? APNsLimits.payloadBytesMax : APNsLimits.largePayloadBytesMax
     guard payload.count <= limit else {
-      throw .payloadTooLarge("contentState", sizeBytes: payload.count, limit: limit)
+      throw .payloadTooLarge("contentStateJson", sizeBytes: payload.count, limit: limit)
     }
     return payload
   }

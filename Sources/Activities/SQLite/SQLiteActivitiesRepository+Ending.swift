@@ -24,7 +24,7 @@ extension SQLiteActivitiesRepository {
   }
 
   private func plan(
-    _ request: EndActivityRequest, _ change: ActivityChange, of old: StoredActivity, atMs: Int64,
+    _ request: EndActivityRequest, _ change: StateChange, of old: StoredActivity, atMs: Int64,
     _ transaction: WriteTransaction
   ) throws -> StoredActivity {
     guard Etag.allows(change.etag, version: old.version) else {
@@ -51,16 +51,14 @@ extension SQLiteActivitiesRepository {
 
   /// Ends an activity with its newest state.
   func end(
-    _ activity: StoredActivity, _ end: ActivityChange.End, _ transaction: WriteTransaction
+    _ activity: StoredActivity, _ end: StateChange.End, _ transaction: WriteTransaction
   ) throws -> StoredActivity {
-    var change = ActivityChange(staleMs: activity.staleMs, end: end)
-    change.priority = .high
-    return try apply(change, to: activity, transaction)
+    try apply(StateChange(priority: .high, end: end), to: activity, transaction)
   }
 
   /// Completes an end after its state was written: pushes, tokens, timers, counters.
   func finish(
-    _ current: StoredActivity, _ end: ActivityChange.End, _ payload: [UInt8], _ change: ActivityChange,
+    _ current: StoredActivity, _ end: StateChange.End, _ payload: [UInt8], _ change: StateChange,
     _ transaction: WriteTransaction
   ) throws -> StoredActivity {
     let nowMs = clockMs()
@@ -87,21 +85,27 @@ extension SQLiteActivitiesRepository {
     ORDER BY created_at_ms, id LIMIT $2
     """
 
-  func endAll(user: String) async throws -> Int {
+  func endAll(user: String, idempotency: IdempotentRequest?) async throws -> EndAllActivitiesResponse {
     let batch = max(1, min(100, limits.batchEntriesMax))
     var ended = 0
     // Bounded by the maximum number of live activities.
     for _ in 0...(limits.activitiesPerUserMax / batch) {
-      let count = try await write { transaction in
+      let before = ended
+      let (count, response) = try await write { transaction in
+        if before == 0, let reply = try storedReply(EndAllActivitiesResponse.self, idempotency, transaction) {
+          return (0, reply)
+        }
         let live = try transaction.query(Self.liveSQL, [.text(user), .int(batch)], ActivityRow.activity)
         for activity in live {
           _ = try end(activity, .init(reason: .requested, dismissal: .immediate), transaction)
         }
-        return live.count
+        let response = EndAllActivitiesResponse(endedCount: Int32(clamping: before + live.count))
+        if live.count < batch { try storeReply(response, idempotency, transaction) }
+        return (live.count, response)
       }
+      if count < batch { return response }
       ended += count
-      if count < batch { break }
     }
-    return ended
+    return EndAllActivitiesResponse(endedCount: Int32(clamping: ended))
   }
 }

@@ -5,14 +5,12 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteActivitiesRepository {
-  func activity(_ id: String, user: String) throws -> Activity {
+  func activity(_ id: String, user: String) throws -> GetActivityResponse {
     try read { transaction in
-      let stored = try find(id, user: user, transaction)
+      let activity = try find(id, user: user, transaction)
       let start = try StartRow.find(id: id, user: user, transaction)
-      var activity = stored.message
-      activity.attributesType = start.attributesType
-      activity.attributes = start.attributes.map { ProtoStruct(verified: $0) }
-      return activity
+      return GetActivityResponse(
+        activity: activity.message, attributesType: start.attributesType, attributesJson: start.attributes ?? "")
     }
   }
 
@@ -46,7 +44,7 @@ extension SQLiteActivitiesRepository {
       try transaction.forEach(sql, arguments) { row in
         let activity = try ActivityRow.activity(row)
         found.append(activity)
-        bytes += activity.contentState.json.utf8.count + 512
+        bytes += activity.pageBytes
         return bytes <= query.pageBytesMax
       }
       return found
@@ -96,15 +94,19 @@ extension SQLiteActivitiesRepository {
     return try transaction.query(Self.drivenOfSubjectSQL, arguments + [.text(subject)], ActivityRow.activity)
   }
 
-  func changeDriven(
-    _ kind: ActivityDriver.Kind, app: String, subject: String?, user: String,
-    _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
-  ) async throws -> [StoredActivity] {
+  func changeDriven<Response: ProtoMessage>(
+    _ kind: ActivityDriver.Kind, app: String, subject: String?, user: String, idempotency: IdempotentRequest?,
+    _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> StateChange?,
+    respond: @escaping @Sendable ([StoredActivity]) throws -> Response
+  ) async throws -> Response {
     try await write { transaction in
-      let nowMs = clockMs()
-      return try driven(kind, app: app, subject: subject, user: user, transaction).map { activity in
-        guard let change = try decide(activity, nowMs) else { return activity }
-        return try apply(change, to: activity, transaction)
+      try once(idempotency, transaction) {
+        let nowMs = clockMs()
+        let activities = try driven(kind, app: app, subject: subject, user: user, transaction).map { activity in
+          guard let change = try decide(activity, nowMs) else { return activity }
+          return try apply(change, to: activity, transaction)
+        }
+        return try respond(activities)
       }
     }
   }

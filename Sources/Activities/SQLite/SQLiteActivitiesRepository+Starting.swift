@@ -13,16 +13,13 @@ extension SQLiteActivitiesRepository {
 
   func start(_ draft: ActivityDraft, user: String, idempotency: IdempotentRequest?) async throws -> Activity {
     try await write { transaction in
-      if let reply = try storedReply(StartActivityResponse.self, idempotency, transaction),
-        let activity = reply.activity
-      {
-        return activity
-      }
-      let activity = try start(draft, user: user, transaction).message
-      let response = StartActivityResponse(activity: activity)
-      try storeReply(response, idempotency, transaction)
-      return activity
+      try once(idempotency, transaction) { try start(draft, user: user, transaction).message }
     }
+  }
+
+  func reply(to idempotency: IdempotentRequest?) async throws -> Activity? {
+    guard idempotency != nil else { return nil }
+    return try await storeWrite { try storedReply(Activity.self, idempotency, $0) }
   }
 
   /// Starts an activity. All checks precede the first write.
@@ -47,7 +44,7 @@ extension SQLiteActivitiesRepository {
     }
     let payload =
       draft.start.attributes == nil
-      ? try self.payload(ActivityChange(), of: activity, nowMs: nowMs) : try startPayload(activity, draft.start)
+      ? try self.payload(StateChange(), of: activity, nowMs: nowMs) : try startPayload(activity, draft.start)
     let isPushed = draft.origin == .remote && draft.startAtMs == nil
     let tokens = isPushed ? try startTokens(activity, draft.start, transaction) : []
     for other in replaced { _ = try end(other, .init(reason: .replaced, dismissal: .immediate), transaction) }
@@ -92,13 +89,13 @@ extension SQLiteActivitiesRepository {
   /// Also checked for an activity that an app started and that can be renewed: attributes and state share the 4 KB.
   func startPayload(_ activity: StoredActivity, _ start: StartContent) throws -> [UInt8] {
     let payload = PushPayload(
-      event: .start, timestamp: activity.apsTimestamp, contentState: activity.contentState.json,
+      event: .start, timestamp: activity.apsTimestamp, contentState: activity.contentState,
       staleMs: activity.staleMs, relevanceScore: activity.relevanceScore, alert: start.alert,
       start: .init(
         attributesType: start.attributesType, attributes: start.attributes ?? "{}", channelID: activity.channelID)
     ).bytes()
     guard payload.count <= APNsLimits.payloadBytesMax else {
-      throw RPCError.payloadTooLarge("contentState", sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
+      throw RPCError.payloadTooLarge("contentStateJson", sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
     }
     return payload
   }
@@ -112,6 +109,7 @@ extension SQLiteActivitiesRepository {
       token.environment == activity.environment
         && (start.installationID.isEmpty || token.installationID == start.installationID)
         && (token.subject.isEmpty || token.subject == start.attributesType)
+        && OSVersion.canStart(token.values.osVersion, hasChannel: !activity.channelID.isEmpty)
     }
     guard !tokens.isEmpty else {
       throw RPCError.refused(

@@ -12,7 +12,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
   static let clockSkewMs: Int64 = 60_000
   private static let touchMs: Int64 = 24 * 3_600_000
 
-  func register(_ draft: TokenDraft, user: String) async throws -> (token: PushTokenInfo, isSuperseded: Bool) {
+  func register(_ draft: TokenDraft, user: String) async throws -> (token: PushToken, isSuperseded: Bool) {
     try await write { transaction in
       let nowMs = clockMs()
       let timeMs = min(draft.timeMs ?? nowMs, nowMs + Self.clockSkewMs)
@@ -25,8 +25,13 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       if let known, known.timeMs > timeMs { return (known.message, true) }
       let others = try checkOwner(draft, user: user, except: known?.id, transaction)
       try checkCounts(known, activity, others.count, user: user, transaction)
+      let installation = InstallationKey(user: user, app: draft.app, id: draft.installationID)
+      // Read first, because the moved token may be the installation's only one.
+      let values = try self.values(of: installation, transaction)
       for other in others { try remove(other, transaction) }
-      let row = try place(draft, over: known, activity, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
+      let row = try place(
+        draft, over: known, activity, values, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
+      try set(draft.values, of: installation, transaction)
       if activity != nil {
         let isNew = known?.token != draft.token || known?.state != .live
         // Read again: the activity may have lost a token that moved.
@@ -88,8 +93,8 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
   }
 
   private func place(
-    _ draft: TokenDraft, over known: TokenRow?, _ activity: StoredActivity?, user: String, timeMs: Int64,
-    nowMs: Int64, _ transaction: WriteTransaction
+    _ draft: TokenDraft, over known: TokenRow?, _ activity: StoredActivity?, _ values: InstallationValues,
+    user: String, timeMs: Int64, nowMs: Int64, _ transaction: WriteTransaction
   ) throws -> TokenRow {
     var row =
       known
@@ -97,7 +102,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
         id: ids.next(prefix: SortableID.tokenPrefix).id, user: user, kind: draft.kind, app: draft.app,
         environment: draft.environment, installationID: draft.installationID, subject: draft.subject,
         generation: activity?.generation ?? 0, token: draft.token, timeMs: timeMs, registeredMs: nowMs, usedMs: nowMs,
-        state: .live)
+        state: .live, values: values)
     (row.environment, row.token, row.timeMs) = (draft.environment, draft.token, timeMs)
     // Never goes back, because rejection times are compared with it.
     row.registeredMs = max(nowMs, row.registeredMs)
@@ -113,7 +118,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
   ) throws {
     let nowMs = clockMs()
     var activity = old
-    var change = ActivityChange(staleMs: activity.staleMs, traceParent: draft.traceParent)
+    var change = StateChange(traceParent: draft.traceParent)
     if !activity.isLive {
       // The activity ended before its token arrived: push the end.
       change.end = .init(reason: activity.endReason, dismissal: .immediate)
@@ -138,7 +143,37 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     try transaction.log(.updated, activity, atMs: nowMs, notifier)
   }
 
-  func token(_ id: String, user: String) throws -> PushTokenInfo {
+  func update(_ installation: InstallationKey, _ values: InstallationValues) async throws -> Int {
+    try await write { transaction in
+      try set(values, of: installation, transaction)
+      return try transaction.queryOne(TokenRow.liveCountSQL, Self.arguments(installation)) {
+        Int(try $0.integer(0))
+      } ?? 0
+    }
+  }
+
+  private func values(of installation: InstallationKey, _ transaction: ReadTransaction) throws -> InstallationValues {
+    try transaction.queryOne(TokenRow.valuesSQL, Self.arguments(installation)) { try TokenRow.values($0, 0) }
+      ?? InstallationValues()
+  }
+
+  /// Sets the values of all tokens of an installation.
+  private func set(
+    _ values: InstallationValues, of installation: InstallationKey, _ transaction: WriteTransaction
+  ) throws {
+    guard !values.isEmpty else { return }
+    try transaction.execute(
+      TokenRow.setValuesSQL,
+      Self.arguments(installation) + [
+        .integer(values.osVersion?.number), values.hasFrequentPushes.map { .bool($0) } ?? .null,
+      ])
+  }
+
+  private static func arguments(_ installation: InstallationKey) -> [SQLValue] {
+    [.text(installation.user), .text(installation.app), .text(installation.id)]
+  }
+
+  func token(_ id: String, user: String) throws -> PushToken {
     try readSingle { transaction in
       let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
       guard let row, row.user == user else { throw RPCError.tokenNotFound(id) }
@@ -155,7 +190,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     """
   }
 
-  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushTokenInfo] {
+  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushToken] {
     try readSingle { transaction in
       try transaction.query(
         includeRetired ? Self.listTokensSQL : Self.listLiveTokensSQL,
@@ -236,7 +271,8 @@ extension SQLiteActivitiesRepository: PushTokenRegistry {
     try transaction.queryOne(TokenRow.deliverySQL, [.text(id)]) { row in
       let digits = Hexadecimal.text(try row.bytes(1))
       guard try row.integer(0) != TokenState.retired.rawValue, let token = DeviceToken(digits) else { return nil }
-      return DeliveryToken(token: token, registeredAtMs: try row.integer(2))
+      return DeliveryToken(
+        token: token, registeredAtMs: try row.integer(2), hasFrequentPushes: try row.integerIfPresent(3) == 1)
     } ?? nil
   }
 

@@ -38,8 +38,8 @@ extension SQLiteActivitiesRepository {
         guard case .unread(var state) = activity.driver else { continue }
         state.sequence = sequence
         let content = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app)).content(summary)
-        let change = ActivityChange(
-          contentState: ProtoStruct(verified: content), driver: .unread(state), traceParent: CallScope.trace?.text)
+        let change = StateChange(
+          contentState: content, driver: .unread(state), traceParent: CallScope.trace?.text)
         _ = try apply(change, to: activity, transaction)
       }
       response.accepted = true
@@ -54,13 +54,13 @@ extension SQLiteActivitiesRepository {
   /// Runs in the transaction of the start, so that no later summary is missed.
   func renderUnread(_ activity: inout StoredActivity, _ transaction: ReadTransaction) throws {
     guard case .unread(var state) = activity.driver else { return }
-    var summary = UnreadSummary(lastUpdate: ProtoTimestamp(millisecondsSince1970: activity.createdMs))
+    var summary = UnreadSummary(updateTime: ProtoTimestamp(millisecondsSince1970: activity.createdMs))
     if let known = try unreadSummary(user: activity.user, transaction) {
       (summary, state.sequence) = known
     }
     activity.driver = .unread(state)
     let renderer = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app))
-    activity.contentState = ProtoStruct(verified: renderer.content(summary))
+    activity.contentState = renderer.content(summary)
   }
 
   private func unreadSummary(
@@ -75,6 +75,10 @@ extension SQLiteActivitiesRepository {
     } catch {
       throw StoreError(.corrupt, "an unread summary cannot be read: \(error.reason)")
     }
+  }
+
+  func hasSent(alertID: String, user: String) throws -> Bool {
+    try readSingle { try $0.hasAccepted(source: Self.alertSource, messageID: "\(user)/\(alertID)") }
   }
 
   func send(_ alert: AlertDraft) async throws -> [String]? {

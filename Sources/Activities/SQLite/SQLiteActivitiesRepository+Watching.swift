@@ -11,7 +11,7 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedChange] {
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedActivityChange] {
     try read { transaction in
       try ChangeLogTable.checkRetained(token, user: user, transaction)
       let changes = try transaction.query(

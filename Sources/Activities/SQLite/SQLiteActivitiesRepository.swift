@@ -49,6 +49,16 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, TimerRepository {
     }
   }
 
+  /// Returns the stored reply of a repeated request, or the reply of `body`, which it stores.
+  func once<M: ProtoMessage>(
+    _ idempotency: IdempotentRequest?, _ transaction: WriteTransaction, _ body: () throws -> M
+  ) throws -> M {
+    if let reply = try storedReply(M.self, idempotency, transaction) { return reply }
+    let reply = try body()
+    try storeReply(reply, idempotency, transaction)
+    return reply
+  }
+
   func find(_ id: String, user: String, _ transaction: ReadTransaction) throws -> StoredActivity {
     let found = try transaction.queryOne(ActivityRow.oneSQL, [.text(user), .text(id)], ActivityRow.activity)
     guard let found else { throw RPCError.activityNotFound(id) }

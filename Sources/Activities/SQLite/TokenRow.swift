@@ -22,14 +22,17 @@ struct TokenRow: Sendable, Hashable {
   var state: TokenState
   var retiredMs: Int64?
   var retireReason: String?
+  /// The same for all tokens of an installation.
+  var values = InstallationValues()
 
   static let columns = """
     token_id, user_id, kind, app, environment, installation_id, subject, generation, token, token_time_ms,
-    registered_at_ms, used_at_ms, state, retired_at_ms, retire_reason
+    registered_at_ms, used_at_ms, state, retired_at_ms, retire_reason, os_version, frequent_pushes
     """
   static let oneSQL = "SELECT \(columns) FROM push_tokens WHERE token_id = $1"
   /// Columns for delivery. Kinds below 4 are device tokens; a channel's id is not one.
-  static let deliverySQL = "SELECT state, token, registered_at_ms FROM push_tokens WHERE token_id = $1 AND kind < 4"
+  static let deliverySQL =
+    "SELECT state, token, registered_at_ms, frequent_pushes FROM push_tokens WHERE token_id = $1 AND kind < 4"
   static let placeSQL = """
     SELECT \(columns) FROM push_tokens
     WHERE user_id = $1 AND kind = $2 AND app = $3 AND subject = $4 AND installation_id = $5 AND generation = $6
@@ -43,12 +46,22 @@ struct TokenRow: Sendable, Hashable {
     """
   static let insertSQL = """
     INSERT INTO push_tokens (\(columns))
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
     """
   static let updateSQL = """
     UPDATE push_tokens SET environment = $2, token = $3, token_time_ms = $4, registered_at_ms = $5, used_at_ms = $6,
       state = $7, retired_at_ms = $8, retire_reason = $9
     WHERE token_id = $1
+    """
+  static let valuesSQL = """
+    SELECT os_version, frequent_pushes FROM push_tokens WHERE user_id = $1 AND app = $2 AND installation_id = $3 LIMIT 1
+    """
+  static let setValuesSQL = """
+    UPDATE push_tokens SET os_version = coalesce($4, os_version), frequent_pushes = coalesce($5, frequent_pushes)
+    WHERE user_id = $1 AND app = $2 AND installation_id = $3
+    """
+  static let liveCountSQL = """
+    SELECT count(*) FROM push_tokens WHERE user_id = $1 AND app = $2 AND installation_id = $3 AND state = 1
     """
   static let deleteSQL = "DELETE FROM push_tokens WHERE token_id = $1"
   static let useSQL = "UPDATE push_tokens SET used_at_ms = $2 WHERE token_id = $1"
@@ -64,7 +77,14 @@ struct TokenRow: Sendable, Hashable {
       installationID: try row.text(5), subject: try row.text(6), generation: try row.integer(7),
       token: try row.bytes(8), timeMs: try row.integer(9), registeredMs: try row.integer(10),
       usedMs: try row.integer(11), state: state, retiredMs: try row.integerIfPresent(13),
-      retireReason: try row.textIfPresent(14))
+      retireReason: try row.textIfPresent(14), values: try values(row, 15))
+  }
+
+  /// Reads the columns `os_version` and `frequent_pushes` from `column` on.
+  static func values(_ row: borrowing SQLRow, _ column: Int) throws -> InstallationValues {
+    InstallationValues(
+      osVersion: try row.integerIfPresent(column).map { OSVersion(number: $0) },
+      hasFrequentPushes: row.isNull(column + 1) ? nil : try row.bool(column + 1))
   }
 
   func insert(_ transaction: WriteTransaction) throws {
@@ -74,6 +94,7 @@ struct TokenRow: Sendable, Hashable {
         .text(id), .text(user), .integer(kind.rawValue), .text(app), .text(environment), .text(installationID),
         .text(subject), .integer(generation), .blob(token), .integer(timeMs), .integer(registeredMs),
         .integer(usedMs), .integer(state.rawValue), .integer(retiredMs), .text(retireReason),
+        .integer(values.osVersion?.number), values.hasFrequentPushes.map { .bool($0) } ?? .null,
       ])
   }
 
@@ -90,8 +111,8 @@ struct TokenRow: Sendable, Hashable {
   var deviceToken: DeviceToken? { kind == .channel ? nil : DeviceToken(Hexadecimal.text(token)) }
 
   /// The token as an API message, redacted.
-  var message: PushTokenInfo {
-    var message = PushTokenInfo(
+  var message: PushToken {
+    var message = PushToken(
       id: id, kind: PushTokenKind(rawValue: Int32(truncatingIfNeeded: kind.rawValue)), app: app,
       environment: environment, installationId: installationID)
     if kind == .update { message.activityId = subject }
@@ -103,6 +124,8 @@ struct TokenRow: Sendable, Hashable {
     message.useTime = ProtoTimestamp(millisecondsSince1970: usedMs)
     message.retireTime = retiredMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
     message.retireReason = retireReason ?? ""
+    message.osVersion = values.osVersion.map { OsVersion(major: $0.major, minor: $0.minor, patch: $0.patch) }
+    message.frequentPushesEnabled = values.hasFrequentPushes
     return message
   }
 }

@@ -37,7 +37,7 @@ extension SQLiteActivitiesRepository {
     _ activity: StoredActivity, _ driver: ActivityDriver, _ content: String, _ action: DriverAction,
     _ transaction: WriteTransaction
   ) throws {
-    guard let change = ActivityChange(action, driver: driver, content: content) else { return }
+    guard let change = StateChange(action, driver: driver, content: content) else { return }
     _ = try apply(change, to: activity, transaction)
   }
 
@@ -68,12 +68,11 @@ extension SQLiteActivitiesRepository {
 
   private func endScheduled(_ activity: StoredActivity, _ transaction: WriteTransaction) throws {
     let json = try transaction.queryOne(Self.endSQL, [.text(activity.user), .text(activity.id)]) { try $0.text(0) }
-    var change = ActivityChange(staleMs: activity.staleMs, end: .init(reason: .requested, dismissal: .automatic))
+    var change = StateChange(end: .init(reason: .requested, dismissal: .automatic))
     if let json {
       do throws(ProtoJSONError) {
-        let request = try EndActivityRequest(
-          jsonUTF8: Array(json.utf8))
-        change.contentState = request.contentState
+        let request = try EndActivityRequest(jsonString: json)
+        if !request.contentStateJson.isEmpty { change.contentState = request.contentStateJson }
         change.alert = request.alert
         if let dismissal = request.dismissalTime?.millisecondsSince1970 {
           change.end = .init(reason: .requested, dismissal: .at(dismissal))
@@ -101,8 +100,7 @@ extension SQLiteActivitiesRepository {
     }
     var goodbye = activity
     goodbye.apsTimestamp = lastTimestamp
-    let change = ActivityChange(
-      staleMs: old.staleMs, priority: .high, end: .init(reason: .expired, dismissal: .immediate))
+    let change = StateChange(priority: .high, end: .init(reason: .expired, dismissal: .immediate))
     if old.status == .active, old.channelID.isEmpty {
       try stateWriter.admit(.end, of: old, transaction)
       try stateWriter.push(self.payload(change, of: goodbye, nowMs: nowMs), .end, of: goodbye, change, transaction)
@@ -121,10 +119,10 @@ extension SQLiteActivitiesRepository {
   }
 }
 
-extension ActivityChange {
+extension StateChange {
   /// Converts a driver's action to a change; nil if nothing changes.
   init?(_ action: DriverAction, driver: ActivityDriver, content: String) {
-    self.init(contentState: ProtoStruct(verified: content), driver: driver)
+    self.init(contentState: content, driver: driver)
     switch action {
     case .keep: return nil
     case .update: break

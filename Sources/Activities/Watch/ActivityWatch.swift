@@ -28,11 +28,8 @@ struct ActivityWatch: Sendable {
       let changes = try repository.changes(after: position, user: user, rowsMax: max(1, pageRows))
       for change in changes {
         position.sequence = change.sequence
-        guard activityID == nil || activityID == change.activityID, let event = change.event else { continue }
-        let response = WatchActivitiesResponse(
-          resumeToken: position.text(user: user), eventTime: ProtoTimestamp(millisecondsSince1970: change.timeMs),
-          event: event)
-        try await send(response)
+        guard activityID == nil || activityID == change.activityID, let message = change.message else { continue }
+        try await send(WatchActivitiesResponse(resumeToken: position.text(user: user), event: .change(message)))
         if activityID != nil, change.kind == .ended { return }
       }
       if changes.isEmpty { try await signal.wait() }
@@ -40,15 +37,19 @@ struct ActivityWatch: Sendable {
   }
 }
 
-extension LoggedChange {
-  /// The event for the caller; nil if the activity was deleted or a later change of the same page shows it.
-  var event: WatchActivitiesResponse.Event? {
+extension LoggedActivityChange {
+  /// The change for the caller; nil if the activity was deleted or a later change of the same page shows it.
+  var message: ActivityChange? {
     guard let activity else { return nil }
-    // The end of an activity is reported by the change that ended it, which follows.
+    let change: ActivityChange.Change
     switch kind {
-    case .started: return .activityStarted(activity.message)
-    case .updated: return activity.isLive ? .activityUpdated(activity.message) : nil
-    case .ended: return .activityEnded(activity.message)
+    case .started: change = .activityStarted(activity.message)
+    case .updated:
+      // The end of an activity is reported by the change that ended it, which follows.
+      guard activity.isLive else { return nil }
+      change = .activityUpdated(activity.message)
+    case .ended: change = .activityEnded(activity.message)
     }
+    return ActivityChange(changeTime: ProtoTimestamp(millisecondsSince1970: timeMs), change: change)
   }
 }

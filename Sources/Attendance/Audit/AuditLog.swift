@@ -129,13 +129,14 @@ struct AuditRow: Sendable, Hashable {
   /// Returns the entry with its values. Throws `corrupt` if a value cannot be decoded.
   func entry() throws -> AuditEntry {
     AuditEntry(
-      sequence: sequence, time: ProtoTimestamp(millisecondsSince1970: timeMs), actor: actor, address: address,
-      action: action, subject: subject, oldState: try oldJSON.map(Self.state), newState: try newJSON.map(Self.state),
+      sequence: sequence, eventTime: ProtoTimestamp(millisecondsSince1970: timeMs), actor: actor, address: address,
+      action: action, subject: subject, oldState: try oldJSON.map(state), newState: try newJSON.map(state),
       redacted: salt == nil, undoOf: undoOf, hashField: Hexadecimal.text(hash))
   }
 
-  private static func state(_ json: [UInt8]) throws -> AuditState {
-    try StoredJSON.message(AuditState.self, json, "a value in the audit log")
+  private func state(_ json: [UInt8]) throws -> AuditState {
+    try AuditNames.completed(
+      StoredJSON.message(AuditState.self, AuditNames.current(json, subject: subject), "a value in the audit log"))
   }
 }
 

@@ -11,7 +11,7 @@ struct AuditVerifier: Sendable {
   private(set) var lastSequence: Int64 = 0
   private(set) var lastHash = AuditRow.origin
   /// The first invalid entry and the reason.
-  private(set) var fault: (sequence: Int64, reason: String)?
+  private(set) var fault: (sequence: Int64, reason: AuditFault)?
   private let knownSequence: Int64
   private let knownHash: String
 
@@ -25,16 +25,16 @@ struct AuditVerifier: Sendable {
   mutating func take(_ row: AuditRow) throws(CryptoError) -> Bool {
     guard fault == nil else { return false }
     if row.sequence != lastSequence + 1 {
-      fault = (lastSequence + 1, "SEQUENCE_GAP")
+      fault = (lastSequence + 1, .sequenceGap)
     } else if row.hash != (try row.digest(after: lastHash)) {
-      fault = (row.sequence, "HASH_MISMATCH")
+      fault = (row.sequence, .hashMismatch)
     } else if row.salt != nil, row.valueDigest != (try row.digestOfValues()) {
-      fault = (row.sequence, "VALUE_MISMATCH")
+      fault = (row.sequence, .valueMismatch)
     } else if row.salt == nil, row.oldJSON != nil || row.newJSON != nil {
       // Without their salt, values cannot be verified. Erasure removes both, so only tampering leaves values alone.
-      fault = (row.sequence, "VALUE_MISMATCH")
+      fault = (row.sequence, .valueMismatch)
     } else if row.sequence == knownSequence, Hexadecimal.text(row.hash) != knownHash {
-      fault = (row.sequence, "KNOWN_HASH_MISMATCH")
+      fault = (row.sequence, .knownHashMismatch)
     }
     guard fault == nil else { return false }
     verified += 1
@@ -46,13 +46,13 @@ struct AuditVerifier: Sendable {
 
   /// Call after the last row: the log is broken if it ends before the known entry.
   mutating func finish() {
-    if fault == nil, knownSequence > lastSequence { fault = (lastSequence + 1, "SEQUENCE_GAP") }
+    if fault == nil, knownSequence > lastSequence { fault = (lastSequence + 1, .sequenceGap) }
   }
 
   func response(isFinished: Bool) -> VerifyAuditLogResponse {
     VerifyAuditLogResponse(
       verifiedCount: verified, redactedCount: redacted, lastSequence: lastSequence,
       lastHash: Hexadecimal.text(lastHash), finished: isFinished, intact: isFinished && fault == nil,
-      brokenSequence: fault?.sequence ?? 0, brokenReason: fault?.reason ?? "")
+      brokenSequence: fault?.sequence ?? 0, fault: fault?.reason ?? .unspecified)
   }
 }

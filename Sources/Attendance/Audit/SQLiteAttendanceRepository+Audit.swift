@@ -36,13 +36,15 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func undo(_ sequence: Int64, by caller: AttendanceCaller) async throws -> AuditEntry {
-    try await change(by: caller) { context in
+  func undo(
+    _ sequence: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+  ) async throws -> UndoChangeResponse {
+    try await change(by: caller, idempotency) { context in
       let row = try context.transaction.queryOne(AuditRow.oneSQL, [.integer(sequence)], { try AuditRow($0) })
       guard let row else {
         throw RPCError.missing("audit entry", String(sequence), field: "sequence", .auditEntryNotFound)
       }
-      return try Undo(context: context, row: row, entry: row.entry()).run().shownEntry()
+      return UndoChangeResponse(entry: try Undo(context: context, row: row, entry: row.entry()).run().shownEntry())
     }
   }
 }

@@ -10,7 +10,10 @@ enum FeedTable {
   static let insertSQL = """
     INSERT INTO calendar_feeds (id, owner, name, secret_hash, created_at_ms) VALUES ($1, $2, $3, $4, $5)
     """
-  static let ofOwnerSQL = "SELECT id, name, created_at_ms FROM calendar_feeds WHERE owner = $1 ORDER BY id LIMIT $2"
+  static let ofOwnerSQL = """
+    SELECT id, name, created_at_ms FROM calendar_feeds WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3
+    """
+  static let countSQL = "SELECT count(*) FROM calendar_feeds WHERE owner = $1"
   static let ownerSQL = "SELECT owner FROM calendar_feeds WHERE id = $1"
   static let deleteSQL = "DELETE FROM calendar_feeds WHERE id = $1"
   static let deleteOfOwnerSQL = "DELETE FROM calendar_feeds WHERE owner = $1"
@@ -27,11 +30,14 @@ extension SQLiteAttendanceRepository {
   /// The maximum number of meetings in one calendar.
   static let calendarMeetingsMax = 2_000
 
-  func createFeed(name: String, secretHash: [UInt8], by caller: AttendanceCaller) async throws -> CalendarFeed {
+  func createFeed(
+    name: String, secretHash: [UInt8], by caller: AttendanceCaller, idempotency: IdempotentRequest?
+  ) async throws -> (feed: CalendarFeed, isNew: Bool) {
     try await change(by: caller) { context in
-      let own = try context.transaction.query(
-        FeedTable.ofOwnerSQL, [.text(caller.name), .int(limits.feedsPerOwnerMax)], FeedTable.feed)
-      guard own.count < limits.feedsPerOwnerMax else {
+      if let feed = try storedReply(CreateCalendarFeedResponse.self, idempotency, context.transaction)?.feed {
+        return (feed, false)
+      }
+      guard try context.number(FeedTable.countSQL, [.text(caller.name)]) < limits.feedsPerOwnerMax else {
         throw RPCError.exhausted(
           "a caller may have at most \(limits.feedsPerOwnerMax) feeds", .feedsExhausted, limit: limits.feedsPerOwnerMax)
       }
@@ -39,14 +45,17 @@ extension SQLiteAttendanceRepository {
       try context.transaction.execute(
         FeedTable.insertSQL,
         [.text(feed.id), .text(caller.name), .text(name), .blob(secretHash), .integer(context.nowMs)])
-      return feed
+      // The secret is never stored.
+      try storeReply(CreateCalendarFeedResponse(feed: feed), idempotency, context.transaction)
+      return (feed, true)
     }
   }
 
-  func feeds(of owner: String) throws -> [CalendarFeed] {
+  func feeds(of owner: String, _ query: PositionQuery) throws -> [CalendarFeed] {
     try readSingle { transaction in
       try transaction.query(
-        FeedTable.ofOwnerSQL, [.text(owner), .int(limits.feedsPerOwnerMax)], FeedTable.feed)
+        FeedTable.ofOwnerSQL, [.text(owner), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
+        FeedTable.feed)
     }
   }
 

@@ -2,37 +2,21 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Initial values and validation of the lodge's settings.
+/// Initial values of the lodge's settings, and the checks that the contract does not declare.
 enum LodgeRules {
   static func initial(timeZone: String) -> LodgeSettings {
     LodgeSettings(
-      timeZone: timeZone, excusedPausesStreak: true, excusedLeavesDenominator: true, lateConfirmationHours: 168,
-      checkInOpensMinutesBefore: 120, checkInClosesMinutesAfter: 240, etag: Etag.text(version: 1))
+      timeZone: timeZone, excusedPausesStreak: true, excusedLeavesDenominator: true,
+      lateConfirmation: ProtoDuration(seconds: 7 * 86_400), checkInOpensBefore: ProtoDuration(seconds: 2 * 3_600),
+      checkInClosesAfter: ProtoDuration(seconds: 4 * 3_600), etag: Etag.text(version: 1))
   }
 
   static func check(
     _ field: LodgeField, of settings: LodgeSettings, _ path: String, _ violations: inout Violations
   ) {
-    switch field {
-    case .timeZone:
-      if LodgeCalendar(settings.timeZone) == nil {
-        violations.add("\(path).timeZone", "must be an IANA time zone", .timeZoneUnknown)
-      }
-    case .excusedPausesStreak, .excusedLeavesDenominator, .statisticsPrivate: break
-    case .lateConfirmationHours:
-      range(settings.lateConfirmationHours, 0...8_760, "\(path).lateConfirmationHours", &violations)
-    case .checkInOpensMinutesBefore:
-      range(settings.checkInOpensMinutesBefore, 0...1_440, "\(path).checkInOpensMinutesBefore", &violations)
-    case .checkInClosesMinutesAfter:
-      range(settings.checkInClosesMinutesAfter, 1...1_440, "\(path).checkInClosesMinutesAfter", &violations)
+    if field == .timeZone, LodgeCalendar(settings.timeZone) == nil {
+      violations.add("\(path).timeZone", "must be an IANA time zone", .timeZoneUnknown)
     }
-  }
-
-  private static func range(
-    _ value: Int32, _ allowed: ClosedRange<Int32>, _ field: String, _ violations: inout Violations
-  ) {
-    guard !allowed.contains(value) else { return }
-    violations.add(field, "must be \(allowed.lowerBound) to \(allowed.upperBound)", .outOfRange)
   }
 }
 
@@ -42,9 +26,9 @@ enum LodgeField: String, MaskableField {
   case excusedPausesStreak = "excused_pauses_streak"
   case excusedLeavesDenominator = "excused_leaves_denominator"
   case statisticsPrivate = "statistics_private"
-  case lateConfirmationHours = "late_confirmation_hours"
-  case checkInOpensMinutesBefore = "check_in_opens_minutes_before"
-  case checkInClosesMinutesAfter = "check_in_closes_minutes_after"
+  case lateConfirmation = "late_confirmation"
+  case checkInOpensBefore = "check_in_opens_before"
+  case checkInClosesAfter = "check_in_closes_after"
 
   func isSet(in message: LodgeSettings) -> Bool {
     switch self {
@@ -52,9 +36,9 @@ enum LodgeField: String, MaskableField {
     case .excusedPausesStreak: message.excusedPausesStreak
     case .excusedLeavesDenominator: message.excusedLeavesDenominator
     case .statisticsPrivate: message.statisticsPrivate
-    case .lateConfirmationHours: message.lateConfirmationHours != 0
-    case .checkInOpensMinutesBefore: message.checkInOpensMinutesBefore != 0
-    case .checkInClosesMinutesAfter: message.checkInClosesMinutesAfter != 0
+    case .lateConfirmation: message.lateConfirmation != nil
+    case .checkInOpensBefore: message.checkInOpensBefore != nil
+    case .checkInClosesAfter: message.checkInClosesAfter != nil
     }
   }
 
@@ -64,9 +48,9 @@ enum LodgeField: String, MaskableField {
     case .excusedPausesStreak: target.excusedPausesStreak = source.excusedPausesStreak
     case .excusedLeavesDenominator: target.excusedLeavesDenominator = source.excusedLeavesDenominator
     case .statisticsPrivate: target.statisticsPrivate = source.statisticsPrivate
-    case .lateConfirmationHours: target.lateConfirmationHours = source.lateConfirmationHours
-    case .checkInOpensMinutesBefore: target.checkInOpensMinutesBefore = source.checkInOpensMinutesBefore
-    case .checkInClosesMinutesAfter: target.checkInClosesMinutesAfter = source.checkInClosesMinutesAfter
+    case .lateConfirmation: target.lateConfirmation = source.lateConfirmation
+    case .checkInOpensBefore: target.checkInOpensBefore = source.checkInOpensBefore
+    case .checkInClosesAfter: target.checkInClosesAfter = source.checkInClosesAfter
     }
   }
 }

@@ -2,12 +2,8 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Validation rules for a meeting.
+/// Checks of a meeting that the contract does not declare.
 enum MeetingRules {
-  static let discussionMax = 512
-  static let locationMax = 256
-  static let introducedByMax = 128
-  static let notesMax = 4_096
   /// The years 1700 to 2999 in UTC, in milliseconds since 1970.
   static let startMsRange: Range<Int64> = -8_520_336_000_000..<32_503_680_000_000
 
@@ -16,37 +12,19 @@ enum MeetingRules {
   }
 
   static func check(_ field: MeetingField, of meeting: Meeting, _ path: String, _ violations: inout Violations) {
+    let place = path.isEmpty ? field.jsonName : "\(path).\(field.jsonName)"
     switch field {
-    case .startTime: checkStart(meeting, path, &violations)
+    case .startTime:
+      guard let startMs = TimeRules.milliseconds(meeting.startTime, place, &violations) else { return }
+      if !startMsRange.contains(startMs) {
+        violations.add(place, "must be in the years 1700 to 2999", .outOfRange)
+      }
     case .timeZone:
       if !meeting.timeZone.isEmpty, LodgeCalendar(meeting.timeZone) == nil {
-        violations.add("\(path).timeZone", "must be an IANA time zone", .timeZoneUnknown)
+        violations.add(place, "must be an IANA time zone", .timeZoneUnknown)
       }
-    case .discussion: violations.text(meeting.discussion, "\(path).discussion", min: 1, max: discussionMax)
-    case .type:
-      if case .unrecognized = meeting.type {
-        violations.add("\(path).type", "must be ORDINARY, EXTRAORDINARY or CEREMONY", .enumUnknown)
-      }
-    case .status:
-      if case .unrecognized = meeting.status {
-        violations.add("\(path).status", "must be SCHEDULED, COMPLETED or CANCELLED", .enumUnknown)
-      }
-    case .location: violations.text(meeting.location, "\(path).location", max: locationMax)
-    case .hasDinner: break
-    case .introducedBy: violations.text(meeting.introducedBy, "\(path).introducedBy", max: introducedByMax)
-    case .notes: violations.text(meeting.notes, "\(path).notes", max: notesMax)
-    case .coverImageURL:
-      if !meeting.coverImageUrl.isEmpty { violations.webURL(meeting.coverImageUrl, "\(path).coverImageUrl") }
-    }
-  }
-
-  private static func checkStart(_ meeting: Meeting, _ path: String, _ violations: inout Violations) {
-    guard let time = meeting.startTime else {
-      return violations.add("\(path).startTime", "must be given", .required)
-    }
-    guard let startMs = TimeRules.milliseconds(time, "\(path).startTime", &violations) else { return }
-    if !startMsRange.contains(startMs) {
-      violations.add("\(path).startTime", "must be in the years 1700 to 2999", .outOfRange)
+    case .coverImageURL: if !meeting.coverImageUrl.isEmpty { violations.webURL(meeting.coverImageUrl, place) }
+    case .discussion, .type, .status, .location, .hasDinner, .introducedBy, .notes: break
     }
   }
 }

@@ -23,7 +23,8 @@ enum MeetingRow {
   static let countSQL = "SELECT count(*) FROM meetings"
   static let changedSQL = "SELECT sequence, \(columns) FROM meetings WHERE sequence > $1 ORDER BY sequence LIMIT $2"
   static let upcomingSQL = """
-    SELECT \(columns) FROM meetings WHERE status = 1 AND start_ms >= $1 ORDER BY start_ms, number LIMIT $2
+    SELECT \(columns) FROM meetings WHERE status = 1 AND (start_ms, number) > ($1, $2)
+    ORDER BY start_ms, number LIMIT $3
     """
   static let calendarSQL = """
     SELECT \(columns) FROM meetings WHERE start_ms >= $1 ORDER BY start_ms, number LIMIT $2

@@ -37,11 +37,11 @@ enum MemberRow {
     var member = Member(number: try row.integer(first))
     member.id = AttendanceIDs.memberID(member.number)
     member.name = try row.text(first + 1)
-    member.firstName = try row.text(first + 2)
-    member.lastName = try row.text(first + 3)
+    member.givenName = try row.text(first + 2)
+    member.familyName = try row.text(first + 3)
     member.email = try row.text(first + 4)
     member.degree = Degree(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 5)))
-    member.office = Office(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 6)))
+    member.office = try office(row.integer(first + 6))
     member.initiationDate = try row.integerIfPresent(first + 7).map(Days.text) ?? ""
     member.passingDate = try row.integerIfPresent(first + 8).map(Days.text) ?? ""
     member.raisingDate = try row.integerIfPresent(first + 9).map(Days.text) ?? ""
@@ -56,11 +56,18 @@ enum MemberRow {
     return member
   }
 
+  /// The column has 0 for no office.
+  private static func office(_ column: Int64) -> Office {
+    column == 0 ? .noneValue : Office(rawValue: Int32(truncatingIfNeeded: column))
+  }
+
+  private static func column(_ office: Office) -> Int64 { office == .noneValue ? 0 : Int64(office.rawValue) }
+
   /// Returns the arguments of `insertSQL` and `updateSQL`.
   static func values(_ member: Member, sequence: Int64) -> [SQLValue] {
     [
-      .integer(member.number), .text(member.name), .text(member.firstName), .text(member.lastName),
-      .text(member.email), .integer(Int64(member.degree.rawValue)), .integer(Int64(member.office.rawValue)),
+      .integer(member.number), .text(member.name), .text(member.givenName), .text(member.familyName),
+      .text(member.email), .integer(Int64(member.degree.rawValue)), .integer(column(member.office)),
       .integer(Days.parse(member.initiationDate)), .integer(Days.parse(member.passingDate)),
       .integer(Days.parse(member.raisingDate)), .bool(member.active), .integer(Int64(member.role.rawValue)),
       member.userId.isEmpty ? .null : .text(member.userId), .bool(member.hasPin),
@@ -74,6 +81,6 @@ enum MemberRow {
 extension Member {
   /// The approximate size in a page.
   var sizeBytes: Int {
-    500 + name.utf8.count + firstName.utf8.count + lastName.utf8.count + email.utf8.count + userId.utf8.count
+    500 + name.utf8.count + givenName.utf8.count + familyName.utf8.count + email.utf8.count + userId.utf8.count
   }
 }

@@ -44,9 +44,20 @@ extension SQLiteAttendanceRepository {
     return (startMs, number)
   }
 
-  func upcomingMeetings(count: Int) throws -> [Meeting] {
-    try readSingle { transaction in
-      try transaction.query(MeetingRow.upcomingSQL, [.integer(clockMs()), .int(count)], MeetingRow.meeting)
+  func upcomingMeetings(_ query: PositionQuery) throws -> PageRows<Meeting> {
+    // Also excludes meetings that have begun since the previous page.
+    var after = (startMs: clockMs() - 1, number: Int64.max)
+    let place = Self.place(query)
+    if !query.position.isEmpty, place > after { after = place }
+    return try readSingle { transaction in
+      var page = PageRows<Meeting>(countMax: query.pageSize)
+      try transaction.forEach(
+        MeetingRow.upcomingSQL, [.integer(after.startMs), .integer(after.number), .int(query.pageSize + 1)]
+      ) { row in
+        let meeting = try MeetingRow.meeting(row)
+        return page.add(meeting, sizeBytes: meeting.sizeBytes)
+      }
+      return page
     }
   }
 

@@ -112,11 +112,14 @@ extension SQLiteAttendanceRepository {
   }
 
   func eraseMember(
-    _ number: Int64, confirmedName: String, by caller: AttendanceCaller
+    _ number: Int64, confirmedName: String, etag: String, by caller: AttendanceCaller
   ) async throws -> (member: Member, redacted: Int) {
     try await change(by: caller) { context in
       let found = try context.member(number, field: "memberId")
       if found.eraseTime != nil { return (found, 0) }
+      guard etag.isEmpty || etag == found.etag else {
+        throw RPCError.etagMismatch(field: "etag", current: found.etag)
+      }
       guard found.name == confirmedName else {
         throw RPCError.refused("confirmName", "is not the member's name", .nameNotConfirmed)
       }
@@ -124,6 +127,7 @@ extension SQLiteAttendanceRepository {
       // The initiation decides which meetings count: without it, totals would change.
       member.initiationDate = found.initiationDate
       member.degree = found.degree
+      member.office = .noneValue
       member.role = .member
       member.createTime = found.createTime
       member.eraseTime = context.nowTime

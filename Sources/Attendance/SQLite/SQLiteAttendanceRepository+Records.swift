@@ -20,7 +20,7 @@ extension SQLiteAttendanceRepository {
   func record(
     _ entries: [AttendanceEntry], meeting: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> [Attendance] {
-    let response: BatchRecordAttendanceResponse = try await change(by: caller, idempotency) { context in
+    let response: RecordMeetingAttendanceResponse = try await change(by: caller, idempotency) { context in
       let state = try context.state(ofMeeting: meeting, field: "meetingId")
       let first = try context.sequences(entries.count)
       var changes: [AttendanceChange] = []
@@ -34,7 +34,7 @@ extension SQLiteAttendanceRepository {
       let changed = changes.filter(\.isChanged)
       if !changed.isEmpty {
         try context.audit(
-          "attendance.batch", AttendanceIDs.meetingID(meeting), old: .of(changed.compactMap(\.old)),
+          "attendance.recordMeeting", AttendanceIDs.meetingID(meeting), old: .of(changed.compactMap(\.old)),
           new: .of(changed.map(\.new)))
       }
       return .with { $0.attendances = changes.map(\.new) }
@@ -69,10 +69,10 @@ extension SQLiteAttendanceRepository {
   ) async throws -> Attendance {
     try await change(by: caller, idempotency) { context in
       let state = try context.state(ofMeeting: meeting, field: "meetingId")
-      let hours = try context.transaction.lodgeSettings().lateConfirmationHours
-      guard context.nowMs <= state.startMs + Int64(hours) * 3_600_000 else {
+      let late = try context.transaction.lodgeSettings().lateConfirmation ?? ProtoDuration()
+      guard context.nowMs <= state.startMs + late.milliseconds else {
         throw RPCError.refused(
-          "meetingId", "members can confirm until \(hours) hours after the start", .confirmationLate)
+          "meetingId", "members can confirm until \(late.seconds) s after the start", .confirmationLate)
       }
       return try Self.recordOne(
         AttendanceEntry(member: member, status: status), at: state, .selfValue, "attendance.confirm", context)
@@ -107,9 +107,9 @@ extension SQLiteAttendanceRepository {
       let meeting = try context.meeting(code.meeting, field: "code")
       let state = try context.state(ofMeeting: code.meeting, field: "code")
       let settings = try context.transaction.lodgeSettings()
-      let opens = state.startMs - Int64(settings.checkInOpensMinutesBefore) * 60_000
-      let closes = state.startMs + Int64(settings.checkInClosesMinutesAfter) * 60_000
-      guard (opens...closes).contains(context.nowMs) else {
+      let opensMs = state.startMs - (settings.checkInOpensBefore?.milliseconds ?? 0)
+      let closesMs = state.startMs + (settings.checkInClosesAfter?.milliseconds ?? 0)
+      guard (opensMs...closesMs).contains(context.nowMs) else {
         throw RPCError.refused("code", "the meeting's check-in is not open", .checkInClosed)
       }
       let used: [SQLValue] = [.integer(code.meeting), .integer(member), .integer(code.step)]

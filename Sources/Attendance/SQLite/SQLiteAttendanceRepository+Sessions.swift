@@ -119,19 +119,23 @@ extension SQLiteAttendanceRepository {
     _ = try await storeWrite { try $0.execute(SessionTable.logoutSQL, [.blob(tokenHash)]) }
   }
 
-  func sessions(of member: Int64) throws -> [MemberSession] {
+  func sessions(of member: Int64, _ query: PositionQuery) throws -> [MemberSession] {
     try readSingle { transaction in
       try transaction.query(
-        SessionTable.ofMemberSQL, [.integer(member), .int(limits.sessionsPerMemberMax)], SessionTable.session)
+        SessionTable.ofMemberSQL,
+        [.integer(member), .text(query.position.first ?? SessionTable.afterAllIDs), .int(query.pageSize + 1)],
+        SessionTable.session)
     }
   }
 
-  func revokeSessions(of member: Int64, by caller: AttendanceCaller) async throws -> Int {
-    try await change(by: caller) { context in
+  func revokeSessions(
+    of member: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+  ) async throws -> RevokeSessionsResponse {
+    try await change(by: caller, idempotency) { context in
       let found = try context.member(member, field: "memberId")
       let count = try context.endSessions(of: member)
       if count > 0 { try context.audit("sessions.revoke", found.id, old: nil, new: nil) }
-      return count
+      return RevokeSessionsResponse(revokedCount: Int32(clamping: count))
     }
   }
 }

@@ -6,10 +6,13 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func position(_ since: String, by caller: AttendanceCaller) throws -> ChangePosition {
-    let start = ChangePosition(epoch: epoch, sequence: 0, isStaff: caller.isStaff)
-    guard !since.isEmpty else { return start }
-    let position = try ChangePosition(since, of: caller)
+  func presentPosition(of caller: AttendanceCaller) throws -> ChangePosition {
+    let last = try readSingle { try $0.queryOne(CommitHeads.readSQL) { try $0.integer(0) } } ?? 0
+    return ChangePosition(epoch: epoch, sequence: last, isStaff: caller.isStaff)
+  }
+
+  func position(_ resumeToken: String, by caller: AttendanceCaller) throws -> ChangePosition {
+    let position = try ChangePosition(resumeToken, of: caller)
     let (last, floor) = try read { transaction in
       (
         try transaction.queryOne(CommitHeads.readSQL) { try $0.integer(0) } ?? 0,
@@ -22,10 +25,10 @@ extension SQLiteAttendanceRepository {
       position.sequence == 0 || position.sequence >= floor
     else {
       throw RPCError(
-        .outOfRange, "the changes after this token are no longer known; start over without one",
+        .outOfRange, "the changes after this token are no longer known; begin again with from_start",
         .tokenTooOld,
         fieldViolations: [
-          .init(field: "since", description: "is too old", reason: Reason.tokenTooOld.rawValue)
+          .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
         ])
     }
     return position
@@ -71,12 +74,15 @@ extension SQLiteAttendanceRepository {
       guard found.count < rowsMax else { return false }
       let meetingID = AttendanceIDs.meetingID(try row.integer(1))
       guard let member = try row.integerIfPresent(2) else {
-        found.append(SequencedChange(sequence: try row.integer(0), change: .deletedMeetingId(meetingID)))
+        found.append(
+          SequencedChange(sequence: try row.integer(0), change: .meetingDeleted(.init(meetingId: meetingID))))
         return true
       }
       guard caller.isStaff || caller.memberNumber == member else { return true }
-      let deleted = Attendance(memberId: AttendanceIDs.memberID(member), meetingId: meetingID)
-      found.append(SequencedChange(sequence: try row.integer(0), change: .deletedAttendance(deleted)))
+      found.append(
+        SequencedChange(
+          sequence: try row.integer(0),
+          change: .attendanceDeleted(.init(meetingId: meetingID, memberId: AttendanceIDs.memberID(member)))))
       return true
     }
     return found

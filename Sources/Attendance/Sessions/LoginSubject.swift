@@ -43,10 +43,6 @@ enum LoginDeviceToken {
 
   static func random() throws -> (text: String, hash: [UInt8]) { try HashedSecret.random(prefix) }
 
-  static func check(_ text: String, _ violations: inout Violations) {
-    violations.text(text, "deviceToken", max: 64)
-  }
-
   /// Returns the hash of a token; nil if the text is malformed.
   static func hash(_ text: String) throws -> [UInt8]? { try HashedSecret.hash(text, prefix, sizeBytes) }
 }

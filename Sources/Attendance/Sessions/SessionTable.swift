@@ -15,7 +15,11 @@ enum SessionTable {
     """
   private static let columns = "id, member_no, created_at_ms, expires_at_ms, ends_at_ms, address"
   static let oneSQL = "SELECT \(columns) FROM sessions WHERE token_hash = $1"
-  static let ofMemberSQL = "SELECT \(columns) FROM sessions WHERE member_no = $1 ORDER BY id DESC LIMIT $2"
+  static let ofMemberSQL = """
+    SELECT \(columns) FROM sessions WHERE member_no = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+    """
+  /// A text after every id, which has letters, digits and `_`.
+  static let afterAllIDs = "~"
   static let renewSQL = "UPDATE sessions SET expires_at_ms = $2 WHERE token_hash = $1"
   static let logoutSQL = "DELETE FROM sessions WHERE token_hash = $1"
   /// Deletes all sessions of a member except one.

@@ -19,9 +19,8 @@ struct CsvExport: Sendable {
     case .members: try await members(send)
     case .meetings: try await meetings(year, send)
     case .attendance: try await attendance(year, send)
-    case .summary: try await summary(year, send)
-    default:
-      throw RPCError.invalidField("table", "must be given", .enumUnspecified)
+    // The contract allows no other table than the summary.
+    default: try await summary(year, send)
     }
   }
 
@@ -32,7 +31,7 @@ struct CsvExport: Sendable {
       for member in page where member.eraseTime == nil {
         CsvText.append(
           [
-            member.id, member.name, member.firstName, member.lastName, member.email,
+            member.id, member.name, member.givenName, member.familyName, member.email,
             CsvWords.word(member.degree, CsvWords.degrees), CsvWords.word(member.office, CsvWords.offices),
             member.initiationDate, member.passingDate, member.raisingDate, String(member.active),
             CsvWords.word(member.role, CsvWords.roles), member.userId,

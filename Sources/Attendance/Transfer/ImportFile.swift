@@ -25,21 +25,17 @@ struct ImportFile: Sendable {
       guard self.header == nil else {
         throw .invalidField("header", "must not be repeated", .fieldNotAllowed)
       }
-      var violations = Violations()
-      RequestChecks.requestID(header.requestId, "header.requestId", &violations)
-      switch header.table {
-      case .members, .meetings, .attendance: break
-      case .unspecified: violations.add("header.table", "must be given", .enumUnspecified)
-      default: violations.add("header.table", "cannot be imported", .enumUnknown)
+      try request.checkConstraints()
+      guard header.table != .summary else {
+        throw .invalidField("header.table", "cannot be imported", .enumUnknown)
       }
-      try violations.check()
       self.header = header
     case .chunk(let chunk):
       guard header != nil else {
         throw .invalidField("header", "must come first", .required)
       }
       take(chunk)
-    case nil: throw .invalidField("content", "must be given", .required)
+    case nil: try request.checkConstraints()
     }
   }
 

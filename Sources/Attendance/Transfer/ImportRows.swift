@@ -163,8 +163,8 @@ private struct Cells {
       member.number = number
     }
     member.name = values["name"] ?? ""
-    member.firstName = values["first_name"] ?? ""
-    member.lastName = values["last_name"] ?? ""
+    member.givenName = values["first_name"] ?? ""
+    member.familyName = values["last_name"] ?? ""
     member.email = values["email"] ?? ""
     member.degree = word("degree", CsvWords.degrees) ?? .unspecified
     member.office = word("office", CsvWords.offices) ?? .unspecified
@@ -174,8 +174,9 @@ private struct Cells {
     member.role = word("role", CsvWords.roles) ?? .unspecified
     member.userId = values["user_id"] ?? ""
     let isActive = word("active", CsvWords.booleans)
-    let fields = MemberField.allCases.filter { values[$0.rawValue] != nil }
+    let fields = MemberField.allCases.filter { values[CsvColumns.column(of: $0.jsonName)] != nil }
     var violations = Violations()
+    member.validate("", fields: fields.map(\.jsonName), into: &violations)
     for field in fields { MemberRules.check(field, of: member, "", &violations) }
     take(violations)
     return .member(member, fields: fields, isActive: isActive)
@@ -202,10 +203,11 @@ private struct Cells {
     meeting.notes = values["notes"] ?? ""
     meeting.coverImageUrl = values["cover_image_url"] ?? ""
     let fields = MeetingField.allCases.filter { values[$0.rawValue] != nil }
+    // A start that is not a time was reported as such.
+    let checked = fields.filter { $0 != .startTime || meeting.startTime != nil || !hasStart }
     var violations = Violations()
-    for field in fields where field != .startTime || meeting.startTime != nil || !hasStart {
-      MeetingRules.check(field, of: meeting, "", &violations)
-    }
+    meeting.validate("", fields: checked.map(\.jsonName), into: &violations)
+    for field in checked { MeetingRules.check(field, of: meeting, "", &violations) }
     take(violations)
     return .meeting(meeting, fields: fields)
   }
@@ -246,8 +248,11 @@ private struct Cells {
 
 /// The columns in files that correspond to fields of requests.
 enum CsvColumns {
+  private static let names = ["givenName": "first_name", "familyName": "last_name"]
+
   /// Returns the column of a field: `passing_date` for `passingDate`.
   static func column(of field: String) -> String {
+    if let name = names[field] { return name }
     var name = ""
     for character in field {
       if character.isUppercase { name += "_" }

@@ -15,9 +15,17 @@ struct MemberExport: Sendable {
   func run(send: (ExportMemberDataResponse.Entry) async throws -> Void) async throws {
     let found = try repository.member(member)
     try await send(.member(found))
-    for session in try repository.sessions(of: member) { try await send(.session(session)) }
+    try await pages(parts: 1, "sessions") { query in
+      query.page(try repository.sessions(of: member, query)) { [$0.id] }
+    } each: {
+      try await send(.session($0))
+    }
     for device in try repository.devices(of: member) { try await send(.device(device)) }
-    for feed in try repository.feeds(of: found.id) { try await send(.feed(feed)) }
+    try await pages(parts: 1, "feeds") { query in
+      query.page(try repository.feeds(of: found.id, query)) { [$0.id] }
+    } each: {
+      try await send(.feed($0))
+    }
     try await pages(parts: 2, "attendance") { query in
       query.page(try repository.attendance(ofMember: member, year: nil, query)) { found in
         [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]

@@ -4,7 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// A client's position in the log of changes: the last sequence it has received.
+/// A client's position in the log of changes: the last sequence it has received, or 0 at the start.
 struct ChangePosition: Sendable, Hashable {
   var epoch: UInt64
   var sequence: Int64
@@ -30,12 +30,23 @@ struct ChangePosition: Sendable, Hashable {
       let epoch = OpaqueToken.readInteger(payload, at: 1), let bits = OpaqueToken.readInteger(payload, at: 9),
       let sequence = Int64(exactly: bits)
     else {
-      throw .invalidField("since", "is not a token of this caller", .resumeTokenInvalid)
+      throw .invalidField("resumeToken", "is not a resume token of this caller", .resumeTokenInvalid)
     }
     self.init(epoch: epoch, sequence: sequence, isStaff: payload[0] == 1)
   }
 
   private static func scope(_ caller: AttendanceCaller) -> [String] { ["attendance-changes", caller.name] }
+}
+
+extension AttendanceRepository {
+  /// Returns the position at which a list of changes or a watch begins: that of the token, otherwise the start or the
+  /// present.
+  func position(_ resumeToken: String, fromStart: Bool, by caller: AttendanceCaller) throws -> ChangePosition {
+    if !resumeToken.isEmpty { return try position(resumeToken, by: caller) }
+    var position = try presentPosition(of: caller)
+    if fromStart { position.sequence = 0 }
+    return position
+  }
 }
 
 /// The current state of an object, with the sequence of its last change.

@@ -18,7 +18,8 @@ struct RosterWatch: Sendable {
   /// `authenticate` before every page, because the caller's permissions may have changed. If the caller becomes staff,
   /// or no longer is, the watch ends with OUT_OF_RANGE.
   func run(
-    since: String, authenticate: () throws -> AttendanceCaller, send: (WatchChangesResponse) async throws -> Void
+    _ request: WatchRosterChangesRequest, authenticate: () throws -> AttendanceCaller,
+    send: (WatchRosterChangesResponse) async throws -> Void
   ) async throws {
     let caller = try authenticate()
     // Register before the first read, so that no commit is missed.
@@ -28,12 +29,13 @@ struct RosterWatch: Sendable {
       notifier.remove(signal)
       hub.remove(signal, user: caller.name)
     }
-    var position = try repository.position(since, by: caller)
+    var position = try repository.position(request.resumeToken, fromStart: request.fromStart, by: caller)
+    try await send(response(.started(.init()), position, caller))
     var hasReached = false
     while true {
       let current = try authenticate()
       guard current.isStaff == caller.isStaff else {
-        throw RPCError(.outOfRange, "the caller's role has changed; start over", .tokenTooOld)
+        throw RPCError(.outOfRange, "the caller's role has changed; begin again with from_start", .tokenTooOld)
       }
       let changes = try repository.changes(after: position, by: current, rowsMax: Self.pageRows)
       for change in changes {
@@ -49,8 +51,8 @@ struct RosterWatch: Sendable {
   }
 
   private func response(
-    _ event: WatchChangesResponse.Event, _ position: ChangePosition, _ caller: AttendanceCaller
-  ) -> WatchChangesResponse {
-    WatchChangesResponse(since: position.text(for: caller), event: event)
+    _ event: WatchRosterChangesResponse.Event, _ position: ChangePosition, _ caller: AttendanceCaller
+  ) -> WatchRosterChangesResponse {
+    WatchRosterChangesResponse(resumeToken: position.text(for: caller), event: event)
   }
 }

@@ -11,18 +11,25 @@ public protocol ActivitiesServiceProtocol: RPCService {
   /// StartActivity registers an activity that the app has started, or starts one by a push, now or later. A user can
   /// have at most 1000 live activities; more return RESOURCE_EXHAUSTED.
   func startActivity(_ request: StartActivityRequest, context: CallContext) async throws -> StartActivityResponse
-  /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
+  /// UpdateActivity pushes a new state of an activity. If states arrive faster than they can be pushed, the latest wins.
+  /// An update with an alert is always pushed.
   func updateActivity(_ request: UpdateActivityRequest, context: CallContext) async throws -> UpdateActivityResponse
   /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   func batchUpdateActivities(_ request: BatchUpdateActivitiesRequest, context: CallContext) async throws -> BatchUpdateActivitiesResponse
   /// EndActivity ends an activity with a final state, now or later. An activity that has already ended is returned
   /// unchanged.
   func endActivity(_ request: EndActivityRequest, context: CallContext) async throws -> EndActivityResponse
+  /// GetActivity returns an activity and the attributes that it was started with.
   func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse
-  /// ListActivities pages through the activities, newest first.
+  /// ListActivities pages through the activities, newest first. A client that reads all pages and then watches from the
+  /// first page's `resume_token` misses no change.
   func listActivities(_ request: ListActivitiesRequest, context: CallContext) async throws -> ListActivitiesResponse
-  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
-  /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// ListActivityChanges pages through the changes of the user's activities after a token, in commit order, for clients
+  /// that do not hold a stream open. It returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once later changes have been
+  /// compacted; then list the activities again.
+  func listActivityChanges(_ request: ListActivityChangesRequest, context: CallContext) async throws -> ListActivityChangesResponse
+  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token` and
+  /// returns the same error as ListActivityChanges.
   func watchActivities(_ request: WatchActivitiesRequest, context: CallContext, responses: ResponseSink<WatchActivitiesResponse>) async throws
 }
 
@@ -46,6 +53,9 @@ extension ActivitiesServiceProtocol {
     }
     registry.unary(ActivitiesServiceMethods.listActivities) { request, context in
       try await self.listActivities(request, context: context)
+    }
+    registry.unary(ActivitiesServiceMethods.listActivityChanges) { request, context in
+      try await self.listActivityChanges(request, context: context)
     }
     registry.serverStreaming(ActivitiesServiceMethods.watchActivities) { request, context, responses in
       try await self.watchActivities(request, context: context, responses: responses)

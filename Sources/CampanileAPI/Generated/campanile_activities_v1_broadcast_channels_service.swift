@@ -5,12 +5,16 @@ public import CampanileMessages
 public import CampanileRPC
 
 /// BroadcastChannelsService manages channels over which one push updates the activities of all subscribers (iOS 18).
-/// For services of the suite with the scope `activities:operate`, and operators.
+/// For services of the suite with the scope `activities:operate`, and operators. A channel that APNs does not know
+/// returns NOT_FOUND, reason CHANNEL_NOT_FOUND. Channel ids may contain slashes, so no path contains one.
 public protocol BroadcastChannelsServiceProtocol: RPCService {
   /// CreateBroadcastChannel creates a channel at APNs, which allows at most 10000 for an app in an environment.
   func createBroadcastChannel(_ request: CreateBroadcastChannelRequest, context: CallContext) async throws -> CreateBroadcastChannelResponse
-  /// ListBroadcastChannels returns all channels of an app at APNs.
+  /// GetBroadcastChannel reads a channel at APNs.
+  func getBroadcastChannel(_ request: GetBroadcastChannelRequest, context: CallContext) async throws -> GetBroadcastChannelResponse
+  /// ListBroadcastChannels pages through the channels of an app at APNs, sorted by id.
   func listBroadcastChannels(_ request: ListBroadcastChannelsRequest, context: CallContext) async throws -> ListBroadcastChannelsResponse
+  /// DeleteBroadcastChannel deletes a channel at APNs. Deleting an unknown channel is not an error.
   func deleteBroadcastChannel(_ request: DeleteBroadcastChannelRequest, context: CallContext) async throws -> DeleteBroadcastChannelResponse
   /// SendBroadcast queues a push to a channel. A newer update replaces an unsent one.
   func sendBroadcast(_ request: SendBroadcastRequest, context: CallContext) async throws -> SendBroadcastResponse
@@ -21,6 +25,9 @@ extension BroadcastChannelsServiceProtocol {
   public func register(in registry: inout MethodRegistry) {
     registry.unary(BroadcastChannelsServiceMethods.createBroadcastChannel) { request, context in
       try await self.createBroadcastChannel(request, context: context)
+    }
+    registry.unary(BroadcastChannelsServiceMethods.getBroadcastChannel) { request, context in
+      try await self.getBroadcastChannel(request, context: context)
     }
     registry.unary(BroadcastChannelsServiceMethods.listBroadcastChannels) { request, context in
       try await self.listBroadcastChannels(request, context: context)

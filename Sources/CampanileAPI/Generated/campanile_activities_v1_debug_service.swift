@@ -10,8 +10,11 @@ public protocol ActivityDebugServiceProtocol: RPCService {
   func getActivityStatus(_ request: GetActivityStatusRequest, context: CallContext) async throws -> GetActivityStatusResponse
   /// TestStart starts a waiting room for tests with the id `000…`. A live test activity ends first.
   func testStart(_ request: TestStartRequest, context: CallContext) async throws -> TestStartResponse
+  /// TestToConnected reports to the test activity that a peer came.
   func testToConnected(_ request: TestToConnectedRequest, context: CallContext) async throws -> TestToConnectedResponse
+  /// TestToWaiting reports to the test activity that the peer left.
   func testToWaiting(_ request: TestToWaitingRequest, context: CallContext) async throws -> TestToWaitingResponse
+  /// TestEnd ends the test activity immediately.
   func testEnd(_ request: TestEndRequest, context: CallContext) async throws -> TestEndResponse
   /// EndAllActivities ends every live activity of a user immediately.
   func endAllActivities(_ request: EndAllActivitiesRequest, context: CallContext) async throws -> EndAllActivitiesResponse

@@ -18,7 +18,7 @@ public protocol PushDeliveryServiceProtocol: RPCService {
   func replayDeadLetters(_ request: ReplayDeadLettersRequest, context: CallContext) async throws -> ReplayDeadLettersResponse
   /// DeleteDeadLetters deletes dead letters.
   func deleteDeadLetters(_ request: DeleteDeadLettersRequest, context: CallContext) async throws -> DeleteDeadLettersResponse
-  /// ListPushStatistics returns an app's counts by hour, oldest first.
+  /// ListPushStatistics pages through an app's counts by hour, oldest first.
   func listPushStatistics(_ request: ListPushStatisticsRequest, context: CallContext) async throws -> ListPushStatisticsResponse
 }
 

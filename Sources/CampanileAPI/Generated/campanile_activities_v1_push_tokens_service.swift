@@ -10,6 +10,9 @@ public protocol PushTokensServiceProtocol: RPCService {
   /// RegisterPushToken registers a token and pushes its activity's newest state to it. A token older than the known one
   /// for its place changes nothing. A token of another user returns ALREADY_EXISTS, reason TOKEN_TAKEN.
   func registerPushToken(_ request: RegisterPushTokenRequest, context: CallContext) async throws -> RegisterPushTokenResponse
+  /// UpdateInstallation sets what the app reports about its installation, for all tokens of that installation. Tokens
+  /// that it registers later have the same values. Without a token nothing is stored.
+  func updateInstallation(_ request: UpdateInstallationRequest, context: CallContext) async throws -> UpdateInstallationResponse
   func getPushToken(_ request: GetPushTokenRequest, context: CallContext) async throws -> GetPushTokenResponse
   /// ListPushTokens pages through the tokens, sorted by id.
   func listPushTokens(_ request: ListPushTokensRequest, context: CallContext) async throws -> ListPushTokensResponse
@@ -22,6 +25,9 @@ extension PushTokensServiceProtocol {
   public func register(in registry: inout MethodRegistry) {
     registry.unary(PushTokensServiceMethods.registerPushToken) { request, context in
       try await self.registerPushToken(request, context: context)
+    }
+    registry.unary(PushTokensServiceMethods.updateInstallation) { request, context in
+      try await self.updateInstallation(request, context: context)
     }
     registry.unary(PushTokensServiceMethods.getPushToken) { request, context in
       try await self.getPushToken(request, context: context)

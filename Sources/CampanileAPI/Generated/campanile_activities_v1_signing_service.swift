@@ -10,9 +10,10 @@ public protocol SigningServiceProtocol: RPCService {
   /// SignProviderToken returns this service's current provider token for another sender of the operator, because APNs
   /// requires all senders of a key to share one. Only this service renews it.
   func signProviderToken(_ request: SignProviderTokenRequest, context: CallContext) async throws -> SignProviderTokenResponse
-  /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
-  func createSigningKey(_ request: CreateSigningKeyRequest, context: CallContext) async throws -> CreateSigningKeyResponse
-  /// ListSigningKeys returns the keys in use, sorted by team and key id.
+  /// PutSigningKey adds a key while the service runs, or replaces the key with the same ids. A revoked key returns
+  /// FAILED_PRECONDITION, reason SIGNING_KEY_REVOKED.
+  func putSigningKey(_ request: PutSigningKeyRequest, context: CallContext) async throws -> PutSigningKeyResponse
+  /// ListSigningKeys pages through the keys in use, sorted by team and key id.
   func listSigningKeys(_ request: ListSigningKeysRequest, context: CallContext) async throws -> ListSigningKeysResponse
   /// RevokeSigningKey revokes a key immediately and permanently, even if its file still exists. Pushes that need it wait
   /// for another key.
@@ -25,8 +26,8 @@ extension SigningServiceProtocol {
     registry.unary(SigningServiceMethods.signProviderToken) { request, context in
       try await self.signProviderToken(request, context: context)
     }
-    registry.unary(SigningServiceMethods.createSigningKey) { request, context in
-      try await self.createSigningKey(request, context: context)
+    registry.unary(SigningServiceMethods.putSigningKey) { request, context in
+      try await self.putSigningKey(request, context: context)
     }
     registry.unary(SigningServiceMethods.listSigningKeys) { request, context in
       try await self.listSigningKeys(request, context: context)

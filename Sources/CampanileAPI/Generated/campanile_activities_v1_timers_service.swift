@@ -11,14 +11,17 @@ public import CampanileRPC
 /// The content-state has `startedAt`, `pausedAt` while it is paused, `duration`, `methodName`, `sessionType` and
 /// `totalPausedDuration`. Durations are in seconds; dates have the format configured for the app.
 public protocol TimersServiceProtocol: RPCService {
+  /// StartTimer starts an activity that shows a timer, like StartActivity.
   func startTimer(_ request: StartTimerRequest, context: CallContext) async throws -> StartTimerResponse
+  /// PauseTimer pauses a running timer.
   func pauseTimer(_ request: PauseTimerRequest, context: CallContext) async throws -> PauseTimerResponse
+  /// ResumeTimer continues a paused timer.
   func resumeTimer(_ request: ResumeTimerRequest, context: CallContext) async throws -> ResumeTimerResponse
   /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
   /// Returns a stopped timer unchanged.
   func stopTimer(_ request: StopTimerRequest, context: CallContext) async throws -> StopTimerResponse
-  /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
-  /// Returns a completed timer unchanged.
+  /// CompleteTimer ends the activity with the session type `completed` in its content-state. It stays on the Lock Screen
+  /// for five minutes. Returns a completed timer unchanged.
   func completeTimer(_ request: CompleteTimerRequest, context: CallContext) async throws -> CompleteTimerResponse
 }
 

@@ -16,7 +16,7 @@ public protocol UnreadServiceProtocol: RPCService {
   /// operators. A summary that is not newer than the known one changes nothing.
   func putUnreadSummary(_ request: PutUnreadSummaryRequest, context: CallContext) async throws -> PutUnreadSummaryResponse
   /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
-  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
+  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`; it therefore has no `request_id`.
   func sendAlert(_ request: SendAlertRequest, context: CallContext) async throws -> SendAlertResponse
 }
 

@@ -9,27 +9,31 @@ public import CampanileRPC
 public protocol AttendanceServiceProtocol: RPCService {
   /// RecordAttendance sets a member's status at a meeting. For secretaries.
   func recordAttendance(_ request: RecordAttendanceRequest, context: CallContext) async throws -> RecordAttendanceResponse
-  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
-  func batchRecordAttendance(_ request: BatchRecordAttendanceRequest, context: CallContext) async throws -> BatchRecordAttendanceResponse
-  /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
+  /// RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
+  func recordMeetingAttendance(_ request: RecordMeetingAttendanceRequest, context: CallContext) async throws -> RecordMeetingAttendanceResponse
+  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
   /// with the reason CONFIRMATION_LATE.
   func confirmAttendance(_ request: ConfirmAttendanceRequest, context: CallContext) async throws -> ConfirmAttendanceResponse
   /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   func getCheckInCode(_ request: GetCheckInCodeRequest, context: CallContext) async throws -> GetCheckInCodeResponse
   /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
   /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
-  /// CHECK_IN_CLOSED.
+  /// CHECK_IN_CLOSED. A malformed or forged code: INVALID_ARGUMENT with the reason CODE_INVALID.
   func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse
   /// ListMeetingAttendance pages through the records of a meeting.
   func listMeetingAttendance(_ request: ListMeetingAttendanceRequest, context: CallContext) async throws -> ListMeetingAttendanceResponse
   /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
   /// LodgeSettings.
   func listMemberAttendance(_ request: ListMemberAttendanceRequest, context: CallContext) async throws -> ListMemberAttendanceResponse
-  /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
-  /// returns all objects. Members receive only their own attendance.
-  func listChanges(_ request: ListChangesRequest, context: CallContext) async throws -> ListChangesResponse
-  /// WatchChanges streams the changes since the token, then every further change as it is committed.
-  func watchChanges(_ request: WatchChangesRequest, context: CallContext, responses: ResponseSink<WatchChangesResponse>) async throws
+  /// ListRosterChanges pages through the members, meetings and attendance records that changed after a token. Each is
+  /// returned once, in its current state, ordered by last change. Members receive only their own attendance.
+  ///
+  /// Deletions are retained for 400 days. An older token, or one from another role or database: OUT_OF_RANGE with the
+  /// reason TOKEN_TOO_OLD. Then begin again with `from_start`, and discard the objects that are not returned.
+  func listRosterChanges(_ request: ListRosterChangesRequest, context: CallContext) async throws -> ListRosterChangesResponse
+  /// WatchRosterChanges streams the changes after a token, then every further change as it is committed. It ends with
+  /// the same error as ListRosterChanges, also when the caller's role changes.
+  func watchRosterChanges(_ request: WatchRosterChangesRequest, context: CallContext, responses: ResponseSink<WatchRosterChangesResponse>) async throws
 }
 
 extension AttendanceServiceProtocol {
@@ -38,8 +42,8 @@ extension AttendanceServiceProtocol {
     registry.unary(AttendanceServiceMethods.recordAttendance) { request, context in
       try await self.recordAttendance(request, context: context)
     }
-    registry.unary(AttendanceServiceMethods.batchRecordAttendance) { request, context in
-      try await self.batchRecordAttendance(request, context: context)
+    registry.unary(AttendanceServiceMethods.recordMeetingAttendance) { request, context in
+      try await self.recordMeetingAttendance(request, context: context)
     }
     registry.unary(AttendanceServiceMethods.confirmAttendance) { request, context in
       try await self.confirmAttendance(request, context: context)
@@ -56,11 +60,11 @@ extension AttendanceServiceProtocol {
     registry.unary(AttendanceServiceMethods.listMemberAttendance) { request, context in
       try await self.listMemberAttendance(request, context: context)
     }
-    registry.unary(AttendanceServiceMethods.listChanges) { request, context in
-      try await self.listChanges(request, context: context)
+    registry.unary(AttendanceServiceMethods.listRosterChanges) { request, context in
+      try await self.listRosterChanges(request, context: context)
     }
-    registry.serverStreaming(AttendanceServiceMethods.watchChanges) { request, context, responses in
-      try await self.watchChanges(request, context: context, responses: responses)
+    registry.serverStreaming(AttendanceServiceMethods.watchRosterChanges) { request, context, responses in
+      try await self.watchRosterChanges(request, context: context, responses: responses)
     }
   }
 }

@@ -6,6 +6,7 @@ public import CampanileRPC
 
 /// LodgeService manages the lodge's settings and the audit log, and imports and exports files.
 public protocol LodgeServiceProtocol: RPCService {
+  /// GetLodgeSettings returns the lodge's settings.
   func getLodgeSettings(_ request: GetLodgeSettingsRequest, context: CallContext) async throws -> GetLodgeSettingsResponse
   /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
   /// of years in which a meeting moves to another day. For admins.

@@ -6,12 +6,14 @@ public import CampanileRPC
 
 /// MeetingsService manages meetings. Members can read them; secretaries can change them.
 public protocol MeetingsServiceProtocol: RPCService {
-  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED.
+  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED, reason MEETINGS_EXHAUSTED.
   func createMeeting(_ request: CreateMeetingRequest, context: CallContext) async throws -> CreateMeetingResponse
+  /// GetMeeting returns a meeting.
   func getMeeting(_ request: GetMeetingRequest, context: CallContext) async throws -> GetMeetingResponse
-  /// ListMeetings pages through the meetings, newest first.
+  /// ListMeetings pages through the meetings, newest first. ListRosterChanges and WatchRosterChanges return their
+  /// changes.
   func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse
-  /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
+  /// ListUpcomingMeetings pages through the scheduled meetings that have not begun, the earliest first.
   func listUpcomingMeetings(_ request: ListUpcomingMeetingsRequest, context: CallContext) async throws -> ListUpcomingMeetingsResponse
   /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
@@ -21,9 +23,10 @@ public protocol MeetingsServiceProtocol: RPCService {
   /// DeleteMeeting deletes a meeting. A meeting with attendance needs `force`; otherwise FAILED_PRECONDITION with the
   /// reason MEETING_HAS_ATTENDANCE.
   func deleteMeeting(_ request: DeleteMeetingRequest, context: CallContext) async throws -> DeleteMeetingResponse
-  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
+  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller; one
+  /// more: RESOURCE_EXHAUSTED, reason FEEDS_EXHAUSTED.
   func createCalendarFeed(_ request: CreateCalendarFeedRequest, context: CallContext) async throws -> CreateCalendarFeedResponse
-  /// ListCalendarFeeds returns the caller's feeds.
+  /// ListCalendarFeeds pages through the caller's feeds, without their secrets, ordered by id.
   func listCalendarFeeds(_ request: ListCalendarFeedsRequest, context: CallContext) async throws -> ListCalendarFeedsResponse
   /// DeleteCalendarFeed revokes a feed's secret. For the feed's owner and admins.
   func deleteCalendarFeed(_ request: DeleteCalendarFeedRequest, context: CallContext) async throws -> DeleteCalendarFeedResponse

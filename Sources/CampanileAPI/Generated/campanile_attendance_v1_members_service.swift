@@ -7,10 +7,12 @@ public import CampanileRPC
 /// MembersService manages members. Members can read them; admins can change them.
 public protocol MembersServiceProtocol: RPCService {
   /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
-  /// use. At most 20000; one more: RESOURCE_EXHAUSTED.
+  /// use. At most 20000, including erased ones; one more: RESOURCE_EXHAUSTED, reason MEMBERS_EXHAUSTED.
   func createMember(_ request: CreateMemberRequest, context: CallContext) async throws -> CreateMemberResponse
+  /// GetMember returns a member.
   func getMember(_ request: GetMemberRequest, context: CallContext) async throws -> GetMemberResponse
-  /// ListMembers pages through the members, ordered by name.
+  /// ListMembers pages through the members, ordered by name. ListRosterChanges and WatchRosterChanges return their
+  /// changes.
   func listMembers(_ request: ListMembersRequest, context: CallContext) async throws -> ListMembersResponse
   /// UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email`.
   func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse
@@ -19,14 +21,18 @@ public protocol MembersServiceProtocol: RPCService {
   func deactivateMember(_ request: DeactivateMemberRequest, context: CallContext) async throws -> DeactivateMemberResponse
   /// ReactivateMember reverses DeactivateMember.
   func reactivateMember(_ request: ReactivateMemberRequest, context: CallContext) async throws -> ReactivateMemberResponse
-  /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
-  /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
+  /// SetMemberPin sets a member's PIN, ends the member's sessions, revokes the device tokens and lifts LOGIN_LOCKED. For
+  /// admins; members change their own with ChangePin.
   func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse
+  /// RemoveMemberPin removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
+  /// LOGIN_LOCKED. The member cannot log in until a PIN is set, unless the operator allows logins by name alone. For
+  /// admins.
+  func removeMemberPin(_ request: RemoveMemberPinRequest, context: CallContext) async throws -> RemoveMemberPinResponse
   /// ExportMemberData streams everything stored about a member. For the member and admins.
   func exportMemberData(_ request: ExportMemberDataRequest, context: CallContext, responses: ResponseSink<ExportMemberDataResponse>) async throws
   /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
   /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
-  /// cannot be undone. For admins.
+  /// cannot be undone, and erasing an erased member has no effect. For admins.
   func eraseMember(_ request: EraseMemberRequest, context: CallContext) async throws -> EraseMemberResponse
 }
 
@@ -53,6 +59,9 @@ extension MembersServiceProtocol {
     }
     registry.unary(MembersServiceMethods.setMemberPin) { request, context in
       try await self.setMemberPin(request, context: context)
+    }
+    registry.unary(MembersServiceMethods.removeMemberPin) { request, context in
+      try await self.removeMemberPin(request, context: context)
     }
     registry.serverStreaming(MembersServiceMethods.exportMemberData) { request, context, responses in
       try await self.exportMemberData(request, context: context, responses: responses)

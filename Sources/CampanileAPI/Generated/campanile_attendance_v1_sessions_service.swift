@@ -13,7 +13,8 @@ public import CampanileRPC
 /// low: PERMISSION_DENIED with the reason MEMBER_UNKNOWN or ROLE_MISSING.
 public protocol SessionsServiceProtocol: RPCService {
   /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in get the same error:
-  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID.
+  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. A repeat opens another session, because a session token is
+  /// never stored; a member has at most 20, and a further login ends the oldest.
   ///
   /// Failures delay the next attempt from the same address; IPv6 addresses count by /64. The delay begins after five
   /// failures for a name, after one while the name has 20 recent failures, and after 30 failures for all names. The
@@ -31,12 +32,14 @@ public protocol SessionsServiceProtocol: RPCService {
   func getCurrentMember(_ request: GetCurrentMemberRequest, context: CallContext) async throws -> GetCurrentMemberResponse
   /// Logout ends the session of the call.
   func logout(_ request: LogoutRequest, context: CallContext) async throws -> LogoutResponse
-  /// ListSessions returns a member's sessions. For the member and admins.
+  /// ListSessions pages through a member's sessions, newest first. For the member and admins.
   func listSessions(_ request: ListSessionsRequest, context: CallContext) async throws -> ListSessionsResponse
-  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
+  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins. A repeat
+  /// also ends sessions that were opened in the meantime, unless it has the same `request_id`.
   func revokeSessions(_ request: RevokeSessionsRequest, context: CallContext) async throws -> RevokeSessionsResponse
   /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
   /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
+  /// A repeat fails, because the old PIN is wrong by then.
   func changePin(_ request: ChangePinRequest, context: CallContext) async throws -> ChangePinResponse
 }
 

@@ -23,10 +23,10 @@ public protocol StatisticsServiceProtocol: RPCService {
   /// GetMemberStatistics returns one member's statistics. If LodgeSettings makes statistics private, only secretaries
   /// can read those of other members; others get PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
   func getMemberStatistics(_ request: GetMemberStatisticsRequest, context: CallContext) async throws -> GetMemberStatisticsResponse
-  /// ListMemberSummaries returns the statistics of all active members, ordered by name.
+  /// ListMemberSummaries pages through the statistics of all active members, ordered by name.
   func listMemberSummaries(_ request: ListMemberSummariesRequest, context: CallContext) async throws -> ListMemberSummariesResponse
-  /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
-  /// was eligible for them. For secretaries.
+  /// ListAbsentees pages through the active members who were not present at any completed meeting since a day, if at
+  /// least one was eligible for them. Ordered by name. For secretaries.
   func listAbsentees(_ request: ListAbsenteesRequest, context: CallContext) async throws -> ListAbsenteesResponse
   /// GetForecast returns how many upcoming meetings a member must attend to reach a percentage. It assumes that all
   /// scheduled meetings take place and that the member is present or absent at each, never excused.

@@ -6,9 +6,10 @@ public import CampanileRPC
 
 /// AccessService manages the API keys of external callers. Every method requires the scope `admin`.
 public protocol AccessServiceProtocol: RPCService {
-  /// CreateApiKey creates a key and returns its secret, which is never returned again.
+  /// CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
+  /// RESOURCE_EXHAUSTED, reason KEY_LIMIT.
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse
-  /// ListApiKeys returns a page of the keys, newest first, without their secrets.
+  /// ListApiKeys pages through the keys, newest first, without their secrets.
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse
   /// RevokeApiKey ends a key at once. Revoking it again has no effect.
   func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse

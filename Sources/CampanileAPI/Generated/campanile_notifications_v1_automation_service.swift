@@ -17,7 +17,7 @@ public protocol AutomationServiceProtocol: RPCService {
   func createHeartbeat(_ request: CreateHeartbeatRequest, context: CallContext) async throws -> CreateHeartbeatResponse
   /// ListHeartbeats pages through the heartbeats, ordered by id.
   func listHeartbeats(_ request: ListHeartbeatsRequest, context: CallContext) async throws -> ListHeartbeatsResponse
-  /// Beat reports that the expected event has happened.
+  /// Beat reports that the expected event has just happened.
   func beat(_ request: BeatRequest, context: CallContext) async throws -> BeatResponse
   func deleteHeartbeat(_ request: DeleteHeartbeatRequest, context: CallContext) async throws -> DeleteHeartbeatResponse
   func createWebhook(_ request: CreateWebhookRequest, context: CallContext) async throws -> CreateWebhookResponse

@@ -4,11 +4,14 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// ContainersService is the change feed and the read access of the service that stores files for devices. Callers are
-/// services with the scope `notifications:operate`, or have the scope `admin`.
+/// ContainersService is the list of users, the change feed and the read access of the service that stores files for
+/// devices. Callers are services with the scope `notifications:operate`, or have the scope `admin`.
 public protocol ContainersServiceProtocol: RPCService {
-  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order, each once per message. Without a
-  /// token, or if its changes are no longer retained, the watch first sends the ids of all users.
+  /// ListUsers pages through the ids of all users with data, ordered by id.
+  func listUsers(_ request: ListUsersRequest, context: CallContext) async throws -> ListUsersResponse
+  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order. If changes after the token are no
+  /// longer retained, it fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD: list all users again, and continue from the
+  /// first page's token.
   func watchChangedUsers(_ request: WatchChangedUsersRequest, context: CallContext, responses: ResponseSink<WatchChangedUsersResponse>) async throws
   /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all from one snapshot.
   func readContainers(_ request: ReadContainersRequest, context: CallContext, responses: ResponseSink<ReadContainersResponse>) async throws
@@ -17,6 +20,9 @@ public protocol ContainersServiceProtocol: RPCService {
 extension ContainersServiceProtocol {
   /// Registers every method of the service with its handler.
   public func register(in registry: inout MethodRegistry) {
+    registry.unary(ContainersServiceMethods.listUsers) { request, context in
+      try await self.listUsers(request, context: context)
+    }
     registry.serverStreaming(ContainersServiceMethods.watchChangedUsers) { request, context, responses in
       try await self.watchChangedUsers(request, context: context, responses: responses)
     }

@@ -12,15 +12,20 @@ public protocol NotificationsServiceProtocol: RPCService {
   func getBucket(_ request: GetBucketRequest, context: CallContext) async throws -> GetBucketResponse
   /// ListBuckets pages through the buckets, ordered by name.
   func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse
-  /// UpdateBucket changes the fields named by the mask (AIP-134).
+  /// ListDeletedBuckets pages through the caller's deleted buckets that can be restored, ordered by name.
+  func listDeletedBuckets(_ request: ListDeletedBucketsRequest, context: CallContext) async throws -> ListDeletedBucketsResponse
+  /// UpdateBucket changes the fields named by the mask for all members (AIP-134). It requires the role ADMIN.
   func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse
   /// DeleteBucket deletes a bucket with its notifications for all members; UndeleteBucket can restore it for 30 days.
   /// Only the owner may delete it; a member leaves with UnshareBucket.
   func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse
   /// UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164).
   func undeleteBucket(_ request: UndeleteBucketRequest, context: CallContext) async throws -> UndeleteBucketResponse
-  /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
-  func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse
+  /// GetBucketSettings returns the caller's own settings for a bucket.
+  func getBucketSettings(_ request: GetBucketSettingsRequest, context: CallContext) async throws -> GetBucketSettingsResponse
+  /// UpdateBucketSettings changes the fields named by the mask for the caller alone (AIP-134). Every member may call it.
+  /// Ending a mute, a snooze or quiet hours notifies devices at once of the notifications that were held.
+  func updateBucketSettings(_ request: UpdateBucketSettingsRequest, context: CallContext) async throws -> UpdateBucketSettingsResponse
   /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
   /// (AIP-155).
   func createNotification(_ request: CreateNotificationRequest, context: CallContext) async throws -> CreateNotificationResponse
@@ -32,13 +37,17 @@ public protocol NotificationsServiceProtocol: RPCService {
   func listNotifications(_ request: ListNotificationsRequest, context: CallContext) async throws -> ListNotificationsResponse
   /// UpdateNotification changes the fields named by the mask (AIP-134).
   func updateNotification(_ request: UpdateNotificationRequest, context: CallContext) async throws -> UpdateNotificationResponse
-  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
+  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged, and ids
+  /// that do not exist are skipped.
   func markNotificationsRead(_ request: MarkNotificationsReadRequest, context: CallContext) async throws -> MarkNotificationsReadResponse
-  /// MarkNotificationsUnread clears the read time of up to 1000 notifications.
+  /// MarkNotificationsUnread clears the read time of up to 1000 notifications. Ids that do not exist are skipped.
   func markNotificationsUnread(_ request: MarkNotificationsUnreadRequest, context: CallContext) async throws -> MarkNotificationsUnreadResponse
-  /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
-  func deleteNotifications(_ request: DeleteNotificationsRequest, context: CallContext) async throws -> DeleteNotificationsResponse
-  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
+  /// DeleteNotification deletes one notification. UndeleteNotifications can restore it for 30 days.
+  func deleteNotification(_ request: DeleteNotificationRequest, context: CallContext) async throws -> DeleteNotificationResponse
+  /// BatchDeleteNotifications deletes up to 1000 notifications. Ids that do not exist are skipped.
+  func batchDeleteNotifications(_ request: BatchDeleteNotificationsRequest, context: CallContext) async throws -> BatchDeleteNotificationsResponse
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. It skips those that have
+  /// expired, whose bucket no longer exists, or for which the caller has no room.
   func undeleteNotifications(_ request: UndeleteNotificationsRequest, context: CallContext) async throws -> UndeleteNotificationsResponse
   /// ListDeletedNotifications pages through the notifications that can be restored, last deleted first.
   func listDeletedNotifications(_ request: ListDeletedNotificationsRequest, context: CallContext) async throws -> ListDeletedNotificationsResponse
@@ -62,7 +71,7 @@ public protocol NotificationsServiceProtocol: RPCService {
   func invokeAction(_ request: InvokeActionRequest, context: CallContext) async throws -> InvokeActionResponse
   /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   func listActionRuns(_ request: ListActionRunsRequest, context: CallContext) async throws -> ListActionRunsResponse
-  /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
+  /// ExplainDelivery pages through the delivery log of a notification, oldest first. It is retained for 30 days.
   func explainDelivery(_ request: ExplainDeliveryRequest, context: CallContext) async throws -> ExplainDeliveryResponse
   /// GetUnreadSummary returns the current content of the user's Live Activity.
   func getUnreadSummary(_ request: GetUnreadSummaryRequest, context: CallContext) async throws -> GetUnreadSummaryResponse
@@ -71,8 +80,12 @@ public protocol NotificationsServiceProtocol: RPCService {
   func updateUserSettings(_ request: UpdateUserSettingsRequest, context: CallContext) async throws -> UpdateUserSettingsResponse
   /// GetUnreadCounts returns the unread counts of every bucket with unread notifications, and their sum.
   func getUnreadCounts(_ request: GetUnreadCountsRequest, context: CallContext) async throws -> GetUnreadCountsResponse
+  /// ListNotificationChanges pages through the changes of the user's buckets and notifications after a token, in commit
+  /// order, for clients that cannot hold a stream. It fails like WatchNotifications.
+  func listNotificationChanges(_ request: ListNotificationChangesRequest, context: CallContext) async throws -> ListNotificationChangesResponse
   /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
-  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
+  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted: list the
+  /// buckets and notifications again, and continue from the first page's token.
   func watchNotifications(_ request: WatchNotificationsRequest, context: CallContext, responses: ResponseSink<WatchNotificationsResponse>) async throws
 }
 
@@ -88,6 +101,9 @@ extension NotificationsServiceProtocol {
     registry.unary(NotificationsServiceMethods.listBuckets) { request, context in
       try await self.listBuckets(request, context: context)
     }
+    registry.unary(NotificationsServiceMethods.listDeletedBuckets) { request, context in
+      try await self.listDeletedBuckets(request, context: context)
+    }
     registry.unary(NotificationsServiceMethods.updateBucket) { request, context in
       try await self.updateBucket(request, context: context)
     }
@@ -97,8 +113,11 @@ extension NotificationsServiceProtocol {
     registry.unary(NotificationsServiceMethods.undeleteBucket) { request, context in
       try await self.undeleteBucket(request, context: context)
     }
-    registry.unary(NotificationsServiceMethods.snoozeBucket) { request, context in
-      try await self.snoozeBucket(request, context: context)
+    registry.unary(NotificationsServiceMethods.getBucketSettings) { request, context in
+      try await self.getBucketSettings(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.updateBucketSettings) { request, context in
+      try await self.updateBucketSettings(request, context: context)
     }
     registry.unary(NotificationsServiceMethods.createNotification) { request, context in
       try await self.createNotification(request, context: context)
@@ -121,8 +140,11 @@ extension NotificationsServiceProtocol {
     registry.unary(NotificationsServiceMethods.markNotificationsUnread) { request, context in
       try await self.markNotificationsUnread(request, context: context)
     }
-    registry.unary(NotificationsServiceMethods.deleteNotifications) { request, context in
-      try await self.deleteNotifications(request, context: context)
+    registry.unary(NotificationsServiceMethods.deleteNotification) { request, context in
+      try await self.deleteNotification(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.batchDeleteNotifications) { request, context in
+      try await self.batchDeleteNotifications(request, context: context)
     }
     registry.unary(NotificationsServiceMethods.undeleteNotifications) { request, context in
       try await self.undeleteNotifications(request, context: context)
@@ -174,6 +196,9 @@ extension NotificationsServiceProtocol {
     }
     registry.unary(NotificationsServiceMethods.getUnreadCounts) { request, context in
       try await self.getUnreadCounts(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.listNotificationChanges) { request, context in
+      try await self.listNotificationChanges(request, context: context)
     }
     registry.serverStreaming(NotificationsServiceMethods.watchNotifications) { request, context, responses in
       try await self.watchNotifications(request, context: context, responses: responses)

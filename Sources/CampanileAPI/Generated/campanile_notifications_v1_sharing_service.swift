@@ -38,7 +38,7 @@ public protocol SharingServiceProtocol: RPCService {
   /// CreateInviteCode creates a code with which users join the bucket themselves. Only this response contains the
   /// secret.
   func createInviteCode(_ request: CreateInviteCodeRequest, context: CallContext) async throws -> CreateInviteCodeResponse
-  /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
+  /// ListInviteCodes pages through the unexpired codes of a bucket, without their secrets, ordered by id.
   func listInviteCodes(_ request: ListInviteCodesRequest, context: CallContext) async throws -> ListInviteCodesResponse
   /// RevokeInviteCode revokes a code. Members admitted by it remain.
   func revokeInviteCode(_ request: RevokeInviteCodeRequest, context: CallContext) async throws -> RevokeInviteCodeResponse
@@ -60,12 +60,12 @@ public protocol SharingServiceProtocol: RPCService {
   /// UnshareBucket ends a share and deletes the member's copies. Members may end their own share; the bucket cannot
   /// invite them again for 30 days, but an invite code still admits them.
   func unshareBucket(_ request: UnshareBucketRequest, context: CallContext) async throws -> UnshareBucketResponse
-  /// ListBucketShares returns all shares of a bucket, at most 100.
+  /// ListBucketShares pages through the shares of a bucket, ordered by the members' ids.
   func listBucketShares(_ request: ListBucketSharesRequest, context: CallContext) async throws -> ListBucketSharesResponse
   /// CreatePublishKey creates a key that only permits publishing into one bucket. Only this response contains the
   /// secret.
   func createPublishKey(_ request: CreatePublishKeyRequest, context: CallContext) async throws -> CreatePublishKeyResponse
-  /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
+  /// ListPublishKeys pages through the keys of a bucket, without their secrets, ordered by id.
   func listPublishKeys(_ request: ListPublishKeysRequest, context: CallContext) async throws -> ListPublishKeysResponse
   func revokePublishKey(_ request: RevokePublishKeyRequest, context: CallContext) async throws -> RevokePublishKeyResponse
   /// PublishWithKey publishes into the bucket of a publish key. Any caller with the secret may call it. It fails with

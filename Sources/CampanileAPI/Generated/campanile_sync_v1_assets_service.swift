@@ -5,8 +5,8 @@ public import CampanileMessages
 public import CampanileRPC
 
 /// AssetsService stores JSON files with their versions. All objects belong to the calling user; another user's object is
-/// NOT_FOUND, like a missing one. In every request an empty zone means `ZentikSyncZone`. A successful change is durable,
-/// including its contents; a rejected one changes nothing.
+/// NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`. A successful change is
+/// durable, including its contents; a rejected one changes nothing.
 ///
 /// A change names the registered device that makes it. Readers get PERMISSION_DENIED, reason DEVICE_READ_ONLY; they
 /// publish a SyncUpdateMessage, which a writer or the service applies. A content that is damaged on disk is never sent:
@@ -24,9 +24,12 @@ public protocol AssetsServiceProtocol: RPCService {
   /// DownloadAsset streams a content of any size in chunks, from any offset. To resume, name the version of the first
   /// part.
   func downloadAsset(_ request: DownloadAssetRequest, context: CallContext, responses: ResponseSink<DownloadAssetResponse>) async throws
-  /// ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
-  /// ABORTED, reason ZONE_CHANGED.
+  /// ListAssets pages through the assets of a zone by name, all of one revision. A client that reads all pages and then
+  /// watches from the first page's `resume_token` misses no change. A page token of an earlier revision: ABORTED, reason
+  /// ZONE_CHANGED.
   func listAssets(_ request: ListAssetsRequest, context: CallContext) async throws -> ListAssetsResponse
+  /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
+  /// NOT_FOUND.
   func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse
   /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.

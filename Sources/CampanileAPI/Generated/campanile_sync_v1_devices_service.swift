@@ -6,22 +6,28 @@ public import CampanileRPC
 
 /// DevicesService manages a user's devices and carries messages between them. A message waits 7 days for every other
 /// device that was registered when it was published. A device that was away longer, or has more than 1000 waiting
-/// messages, receives one `fullSync` instead and must read the assets again.
+/// messages, receives one `FULL_SYNC` instead and must read the assets again.
+///
+/// The position of a device is stored: it is the sequence that the device has acknowledged. ListUpdates and WatchUpdates
+/// therefore start with the waiting messages instead of the present, and have sequences instead of resume tokens.
 public protocol DevicesServiceProtocol: RPCService {
   /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
   /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
   func registerDevice(_ request: RegisterDeviceRequest, context: CallContext) async throws -> RegisterDeviceResponse
+  /// ListSyncDevices pages through the devices by id.
   func listSyncDevices(_ request: ListSyncDevicesRequest, context: CallContext) async throws -> ListSyncDevicesResponse
-  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
+  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
+  /// NOT_FOUND.
   func unregisterDevice(_ request: UnregisterDeviceRequest, context: CallContext) async throws -> UnregisterDeviceResponse
-  /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
-  /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+  /// PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request
+  /// id. `NOTIFICATION_READ` and `NOTIFICATION_DELETED` are also applied to the user's notifications; that change is
   /// exported as a commit of both files.
   func publishUpdate(_ request: PublishUpdateRequest, context: CallContext) async throws -> PublishUpdateResponse
   /// ListUpdates returns a device's waiting messages, oldest first.
   func listUpdates(_ request: ListUpdatesRequest, context: CallContext) async throws -> ListUpdatesResponse
   /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
-  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
+  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it. The watch ends with
+  /// NOT_FOUND when the device is unregistered.
   func watchUpdates(_ request: WatchUpdatesRequest, context: CallContext, responses: ResponseSink<WatchUpdatesResponse>) async throws
   /// AcknowledgeUpdates confirms that a device has handled everything through a sequence, which is then never sent
   /// again.

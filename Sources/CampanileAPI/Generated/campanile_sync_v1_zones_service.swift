@@ -5,21 +5,23 @@ public import CampanileMessages
 public import CampanileRPC
 
 /// ZonesService manages zones and lists their changes. All objects belong to the calling user; another user's object is
-/// NOT_FOUND, like a missing one. In every request an empty zone means `ZentikSyncZone`.
+/// NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`.
 public protocol ZonesServiceProtocol: RPCService {
   /// CreateZone creates an empty zone. At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED.
   /// An existing zone: ALREADY_EXISTS, reason ZONE_EXISTS.
   func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse
   func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse
-  /// ListZones pages through the zones by name, and returns the user's total storage use.
+  /// ListZones pages through the zones by id, and returns the user's total storage use.
   func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
-  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
+  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD). A missing
+  /// zone is NOT_FOUND.
   func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse
-  /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
-  /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
+  /// ListZoneChanges pages through the commits of a zone after a token, in commit order, for clients that cannot hold a
+  /// stream. By default, 100 commits or 30 days are retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list
+  /// the assets again, and continue from the first page's token.
   func listZoneChanges(_ request: ListZoneChangesRequest, context: CallContext) async throws -> ListZoneChangesResponse
-  /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
+  /// WatchZoneChanges streams every commit of a zone in commit order. It resumes after `resume_token` and ends with the
   /// same error as ListZoneChanges.
   func watchZoneChanges(_ request: WatchZoneChangesRequest, context: CallContext, responses: ResponseSink<WatchZoneChangesResponse>) async throws
 }

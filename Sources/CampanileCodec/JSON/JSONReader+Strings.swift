@@ -15,12 +15,20 @@ extension JSONReader {
   @inlinable
   @inline(__always)
   static func string(ascii start: UnsafePointer<UInt8>, count: Int) -> String {
-    String(copying: UTF8Span(unchecked: UnsafeBufferPointer(start: start, count: count).span, isKnownASCII: true))
+    let bytes = UnsafeBufferPointer(start: start, count: count)
+    // Always true on the suite's own systems; the client package also supports older ones.
+    guard #available(iOS 26, macOS 26, tvOS 26, visionOS 26, watchOS 26, *) else {
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: true))
   }
 
   /// Creates a string from bytes that `rawString`, `key` or `skip` have verified to be UTF-8.
   static func string(validated bytes: UnsafeBufferPointer<UInt8>) -> String {
-    String(copying: UTF8Span(unchecked: bytes.span))
+    guard #available(iOS 26, macOS 26, tvOS 26, visionOS 26, watchOS 26, *) else {
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    return String(copying: UTF8Span(unchecked: bytes.span))
   }
 
   /// Reads a string key of a map, and the colon.

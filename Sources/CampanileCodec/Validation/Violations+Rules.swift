@@ -103,6 +103,19 @@ extension Violations {
     if !(value <= highest) { add("\(name)", "must be at most \(highest)", .outOfRange) }
   }
 
+  /// Checks a duration against bounds in whole seconds.
+  public mutating func duration(
+    _ value: ProtoDuration, _ name: StaticString, from lowest: Int64 = .min, to highest: Int64 = .max
+  ) {
+    let (seconds, nanos) = (value.normalized.seconds, value.normalized.nanos)
+    if seconds > lowest || seconds == lowest && nanos >= 0, seconds < highest || seconds == highest && nanos <= 0 {
+      return
+    }
+    let bounds =
+      highest == .max ? "at least \(lowest)" : lowest == .min ? "at most \(highest)" : "\(lowest) to \(highest)"
+    add("\(name)", "must be \(bounds) seconds", .outOfRange)
+  }
+
   /// Checks that an enum's value is named in the contract.
   @inlinable
   public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString) {

@@ -28,7 +28,7 @@ public struct ProtoDuration: ProtoMessage {
   }
 
   /// The nearest value with a JSON form: in range, with the same sign for both parts.
-  private var normalized: ProtoDuration {
+  var normalized: ProtoDuration {
     let limit = Self.secondsMax
     if seconds >= limit || seconds <= -limit { return .init(seconds: min(max(seconds, -limit), limit)) }
     var seconds = seconds + Int64(nanos / 1_000_000_000)

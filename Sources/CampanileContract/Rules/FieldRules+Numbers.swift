@@ -34,6 +34,21 @@ extension FieldRules {
     return range
   }
 
+  /// Reads the bounds of a duration: `lte` 4, `gte` 6.
+  static func secondsRange(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws -> SecondsRange {
+    var range = SecondsRange()
+    for (number, value) in members {
+      guard number == 4 || number == 6 else { throw ContractError("rule \(number) of a duration is not supported") }
+      var seconds: Int64 = 0
+      for (part, value) in try WireFields.read(value) {
+        guard part == 1 else { throw ContractError("a bound with a fraction of a second is not supported") }
+        seconds = Int64(bitPattern: try WireFields.number(value))
+      }
+      if number == 4 { range.highest = seconds } else { range.lowest = seconds }
+    }
+    return range
+  }
+
   /// Whether a bound is above another one.
   private static func compare(_ lowest: String, _ highest: String, type: UInt64) -> Bool {
     switch type {
@@ -49,14 +64,14 @@ extension FieldRules {
     case .repeated where !field.isRepeated || field.entry != nil, .map where field.entry == nil:
       throw ContractError("has rules of another type")
     case .repeated:
-      for rules in elements { try rules.checkValue(field.type) }
+      for rules in elements { try rules.checkValue(field.type, message: field.messageType) }
     case .map:
       guard let entry = field.entry else { return }
-      for rules in keys { try rules.checkValue(entry.key) }
-      for rules in elements { try rules.checkValue(entry.value) }
+      for rules in keys { try rules.checkValue(entry.key, message: "") }
+      for rules in elements { try rules.checkValue(entry.value, message: "") }
     default:
       if field.isRepeated, kind != nil { throw ContractError("has rules of another type") }
-      try checkValue(field.type)
+      try checkValue(field.type, message: field.messageType)
     }
     guard !(elements + keys).contains(where: \.isRequired) else {
       throw ContractError("has required elements, which is not supported")
@@ -65,7 +80,7 @@ extension FieldRules {
   }
 
   /// Checks the rules of one value.
-  private func checkValue(_ type: Google_Protobuf_FieldDescriptorProto.TypeEnum) throws {
+  private func checkValue(_ type: Google_Protobuf_FieldDescriptorProto.TypeEnum, message: String) throws {
     var fits = true
     switch kind {
     case nil: break
@@ -76,6 +91,7 @@ extension FieldRules {
     case .bytes: fits = type == .bytes
     case .enumeration: fits = type == .enum
     case .number(let range): fits = Self.numberTypes[range.type] == type
+    case .duration: fits = message == "google.protobuf.Duration"
     }
     guard fits else { throw ContractError("has rules of another type") }
     if isRequired, allowsZero { throw ContractError("is required and ignores an empty value") }
@@ -96,6 +112,8 @@ extension FieldRules {
     case .repeated(let counts), .map(let counts): bounds = [counts]
     case .number(let range):
       if !range.isPossible { throw ContractError("has bounds that exclude every value") }
+    case .duration(let range):
+      if range.lowest ?? .min > range.highest ?? .max { throw ContractError("has bounds that exclude every value") }
     case .enumeration, nil: break
     }
     for bound in bounds where (bound.min ?? 0) > (bound.max ?? .max) {

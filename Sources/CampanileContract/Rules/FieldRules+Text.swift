@@ -17,6 +17,13 @@ extension FieldRules {
       case (nil, let high?): phrases.append("at most \(high)")
       case (nil, nil): break
       }
+    case .duration(let range):
+      switch (range.lowest, range.highest) {
+      case (let low?, let high?): phrases.append("\(low) to \(high) s")
+      case (let low?, nil): phrases.append("at least \(low) s")
+      case (nil, let high?): phrases.append("at most \(high) s")
+      case (nil, nil): break
+      }
     case .enumeration(let isDefined, let isSpecified):
       if isSpecified, !isRequired { phrases.append("required") }
       if isDefined { phrases.append("a defined value") }
@@ -59,7 +66,7 @@ extension FieldRules {
       if pattern != nil { reasons.insert(reason.isEmpty ? "TEXT_INVALID" : reason) }
       if !values.isEmpty { reasons.insert(reason.isEmpty ? "VALUE_UNKNOWN" : reason) }
     case .bytes(let sizes): add(sizes, tooShort: "TOO_SHORT", tooLong: "TOO_LONG")
-    case .number: reasons.insert("OUT_OF_RANGE")
+    case .number, .duration: reasons.insert("OUT_OF_RANGE")
     case .enumeration(_, let isSpecified):
       reasons.insert("ENUM_UNKNOWN")
       if isSpecified { reasons.insert("ENUM_UNSPECIFIED") }

@@ -12,7 +12,8 @@ extension FieldRules {
     case .enumeration(_, let isSpecified): isSpecified
     case .number(let range):
       (range.lowest.flatMap(Double.init) ?? 0) > 0 || (range.highest.flatMap(Double.init) ?? 0) < 0
-    case nil: false
+    // An absent message satisfies its rules.
+    case .duration, nil: false
     }
   }
 

@@ -27,10 +27,17 @@ package struct FieldRules: Sendable {
     var isPossible = true
   }
 
+  /// The bounds of a duration in whole seconds, both inclusive.
+  package struct SecondsRange: Sendable {
+    package var lowest: Int64?
+    package var highest: Int64?
+  }
+
   package enum Kind: Sendable {
     case text(characters: Bounds, bytes: Bounds, pattern: String?, values: [String])
     case bytes(Bounds)
     case number(NumberRange)
+    case duration(SecondsRange)
     case enumeration(isDefined: Bool, isSpecified: Bool)
     case repeated(Bounds)
     case map(Bounds)
@@ -140,7 +147,7 @@ package struct FieldRules: Sendable {
         case 1: allowsZero = true
         default: isIgnored = true
         }
-      case 1...6, 14, 15, 16, 18, 19: pieces[number, default: []] += value
+      case 1...6, 14, 15, 16, 18, 19, 21: pieces[number, default: []] += value
       default: throw ContractError("buf.validate.field rule \(number) is not supported")
       }
     }
@@ -160,6 +167,7 @@ package struct FieldRules: Sendable {
       if examples.isEmpty || !rules.isEmpty { kind = try Self.enumeration(rules) }
     case 18: try list(members)
     case 19: try map(members)
+    case 21: kind = .duration(try Self.secondsRange(members))
     default: kind = .number(try Self.range(members, type: number))
     }
   }

@@ -5,6 +5,8 @@ package struct FieldShape {
   package typealias ValueType = Google_Protobuf_FieldDescriptorProto.TypeEnum
 
   package var type: ValueType
+  /// The full name of the type of a message without a leading dot; empty for other types.
+  package var messageType: String
   package var isRepeated: Bool
   package var hasPresence: Bool
   /// The types of a map's keys and values; nil if the field is not a map.
@@ -13,9 +15,11 @@ package struct FieldShape {
   package var options: [UInt8]
 
   package init(
-    type: ValueType, isRepeated: Bool, hasPresence: Bool, entry: (key: ValueType, value: ValueType)?, options: [UInt8]
+    type: ValueType, messageType: String, isRepeated: Bool, hasPresence: Bool,
+    entry: (key: ValueType, value: ValueType)?, options: [UInt8]
   ) {
     self.type = type
+    self.messageType = messageType
     self.isRepeated = isRepeated
     self.hasPresence = hasPresence
     self.entry = entry

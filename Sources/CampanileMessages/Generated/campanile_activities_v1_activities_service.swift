@@ -18,19 +18,20 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities", body: "*"),
     ], scope: "activities:write")
-  /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
+  /// UpdateActivity pushes a new state of an activity. If states arrive faster than they can be pushed, the latest wins.
+  /// An update with an alert is always pushed.
   public static let updateActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/UpdateActivity",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.UpdateActivityRequest",
     responseType: "campanile.activities.v1.UpdateActivityResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/activities/v1/activities/{activity_id}", body: "*"),
+      HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:update", body: "*"),
     ], scope: "activities:write")
   /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   public static let batchUpdateActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/BatchUpdateActivities",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.BatchUpdateActivitiesRequest",
     responseType: "campanile.activities.v1.BatchUpdateActivitiesResponse",
     httpRules: [
@@ -46,6 +47,7 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:end", body: "*"),
     ], scope: "activities:write")
+  /// GetActivity returns an activity and the attributes that it was started with.
   public static let getActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/GetActivity",
     kind: .unary, idempotency: .noSideEffects,
@@ -54,7 +56,8 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/activities/{activity_id}", body: ""),
     ], scope: "activities:read")
-  /// ListActivities pages through the activities, newest first.
+  /// ListActivities pages through the activities, newest first. A client that reads all pages and then watches from the
+  /// first page's `resume_token` misses no change.
   public static let listActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/ListActivities",
     kind: .unary, idempotency: .noSideEffects,
@@ -63,8 +66,19 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/activities", body: ""),
     ], scope: "activities:read")
-  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
-  /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// ListActivityChanges pages through the changes of the user's activities after a token, in commit order, for clients
+  /// that do not hold a stream open. It returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once later changes have been
+  /// compacted; then list the activities again.
+  public static let listActivityChanges = MethodDescriptor(
+    path: "campanile.activities.v1.ActivitiesService/ListActivityChanges",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.activities.v1.ListActivityChangesRequest",
+    responseType: "campanile.activities.v1.ListActivityChangesResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/activities/v1/activities:changes", body: ""),
+    ], scope: "activities:read")
+  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token` and
+  /// returns the same error as ListActivityChanges.
   public static let watchActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/WatchActivities",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -75,7 +89,7 @@ public enum ActivitiesServiceMethods {
     ], scope: "activities:read")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [startActivity, updateActivity, batchUpdateActivities, endActivity, getActivity, listActivities, watchActivities]
+  public static let all: [MethodDescriptor] = [startActivity, updateActivity, batchUpdateActivities, endActivity, getActivity, listActivities, listActivityChanges, watchActivities]
 }
 
 /// Calls `campanile.activities.v1.ActivitiesService`.
@@ -91,7 +105,8 @@ public struct ActivitiesServiceClient: Sendable {
     try await caller.unary(ActivitiesServiceMethods.startActivity, request, options: options)
   }
 
-  /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
+  /// UpdateActivity pushes a new state of an activity. If states arrive faster than they can be pushed, the latest wins.
+  /// An update with an alert is always pushed.
   public func updateActivity(_ request: UpdateActivityRequest, options: CallOptions = .init()) async throws -> UpdateActivityResponse {
     try await caller.unary(ActivitiesServiceMethods.updateActivity, request, options: options)
   }
@@ -107,17 +122,26 @@ public struct ActivitiesServiceClient: Sendable {
     try await caller.unary(ActivitiesServiceMethods.endActivity, request, options: options)
   }
 
+  /// GetActivity returns an activity and the attributes that it was started with.
   public func getActivity(_ request: GetActivityRequest, options: CallOptions = .init()) async throws -> GetActivityResponse {
     try await caller.unary(ActivitiesServiceMethods.getActivity, request, options: options)
   }
 
-  /// ListActivities pages through the activities, newest first.
+  /// ListActivities pages through the activities, newest first. A client that reads all pages and then watches from the
+  /// first page's `resume_token` misses no change.
   public func listActivities(_ request: ListActivitiesRequest, options: CallOptions = .init()) async throws -> ListActivitiesResponse {
     try await caller.unary(ActivitiesServiceMethods.listActivities, request, options: options)
   }
 
-  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
-  /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// ListActivityChanges pages through the changes of the user's activities after a token, in commit order, for clients
+  /// that do not hold a stream open. It returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once later changes have been
+  /// compacted; then list the activities again.
+  public func listActivityChanges(_ request: ListActivityChangesRequest, options: CallOptions = .init()) async throws -> ListActivityChangesResponse {
+    try await caller.unary(ActivitiesServiceMethods.listActivityChanges, request, options: options)
+  }
+
+  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token` and
+  /// returns the same error as ListActivityChanges.
   public func watchActivities(_ request: WatchActivitiesRequest, options: CallOptions = .init()) -> ResponseStream<WatchActivitiesResponse> {
     caller.serverStreaming(ActivitiesServiceMethods.watchActivities, request, options: options)
   }

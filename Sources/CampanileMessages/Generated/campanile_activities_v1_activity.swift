@@ -206,6 +206,206 @@ public enum EndReason: ProtoEnum {
   }
 }
 
+/// PushUrgency selects the priority of a push, which counts against the system's budget.
+public enum PushUrgency: ProtoEnum {
+  case unspecified
+  /// HIGH while the budget of the activity or the channel lasts, then LOW. An alert is always HIGH.
+  case automatic
+  /// Priority 5: delivered at a time that suits the device; does not use the budget.
+  case low
+  /// Priority 10: delivered immediately.
+  case high
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .automatic
+    case 2: self = .low
+    case 3: self = .high
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .automatic: 1
+    case .low: 2
+    case .high: 3
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "PUSH_URGENCY_UNSPECIFIED"
+    case .automatic: "PUSH_URGENCY_AUTOMATIC"
+    case .low: "PUSH_URGENCY_LOW"
+    case .high: "PUSH_URGENCY_HIGH"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 16:
+      if name.matches("PUSH_URGENCY_LOW") { return 2 }
+    case 17:
+      if name.matches("PUSH_URGENCY_HIGH") { return 3 }
+    case 22:
+      if name.matches("PUSH_URGENCY_AUTOMATIC") { return 1 }
+    case 24:
+      if name.matches("PUSH_URGENCY_UNSPECIFIED") { return 0 }
+    default: break
+    }
+    return nil
+  }
+}
+
+/// TimerSessionType is the kind of session that a timer measures. The content-state has its name in lower case, without
+/// the prefix. The content-state of a completed timer has `completed` instead.
+public enum TimerSessionType: ProtoEnum {
+  case unspecified
+  case single
+  case multi
+  case quick
+  /// May have no end.
+  case freestyle
+  case rest
+  case countdown
+  /// May have no end.
+  case countup
+  case interval
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .single
+    case 2: self = .multi
+    case 3: self = .quick
+    case 4: self = .freestyle
+    case 5: self = .rest
+    case 6: self = .countdown
+    case 7: self = .countup
+    case 8: self = .interval
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .single: 1
+    case .multi: 2
+    case .quick: 3
+    case .freestyle: 4
+    case .rest: 5
+    case .countdown: 6
+    case .countup: 7
+    case .interval: 8
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "TIMER_SESSION_TYPE_UNSPECIFIED"
+    case .single: "TIMER_SESSION_TYPE_SINGLE"
+    case .multi: "TIMER_SESSION_TYPE_MULTI"
+    case .quick: "TIMER_SESSION_TYPE_QUICK"
+    case .freestyle: "TIMER_SESSION_TYPE_FREESTYLE"
+    case .rest: "TIMER_SESSION_TYPE_REST"
+    case .countdown: "TIMER_SESSION_TYPE_COUNTDOWN"
+    case .countup: "TIMER_SESSION_TYPE_COUNTUP"
+    case .interval: "TIMER_SESSION_TYPE_INTERVAL"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 23:
+      if name.matches("TIMER_SESSION_TYPE_REST") { return 5 }
+    case 24:
+      if name.matches("TIMER_SESSION_TYPE_MULTI") { return 2 }
+      if name.matches("TIMER_SESSION_TYPE_QUICK") { return 3 }
+    case 25:
+      if name.matches("TIMER_SESSION_TYPE_SINGLE") { return 1 }
+    case 26:
+      if name.matches("TIMER_SESSION_TYPE_COUNTUP") { return 7 }
+    case 27:
+      if name.matches("TIMER_SESSION_TYPE_INTERVAL") { return 8 }
+    case 28:
+      if name.matches("TIMER_SESSION_TYPE_FREESTYLE") { return 4 }
+      if name.matches("TIMER_SESSION_TYPE_COUNTDOWN") { return 6 }
+    case 30:
+      if name.matches("TIMER_SESSION_TYPE_UNSPECIFIED") { return 0 }
+    default: break
+    }
+    return nil
+  }
+}
+
+/// RoomPhase is the phase of a chat room.
+public enum RoomPhase: ProtoEnum {
+  case unspecified
+  /// No peer is in the room.
+  case waiting
+  case connected
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .waiting
+    case 2: self = .connected
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .waiting: 1
+    case .connected: 2
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "ROOM_PHASE_UNSPECIFIED"
+    case .waiting: "ROOM_PHASE_WAITING"
+    case .connected: "ROOM_PHASE_CONNECTED"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 18:
+      if name.matches("ROOM_PHASE_WAITING") { return 1 }
+    case 20:
+      if name.matches("ROOM_PHASE_CONNECTED") { return 2 }
+    case 22:
+      if name.matches("ROOM_PHASE_UNSPECIFIED") { return 0 }
+    default: break
+    }
+    return nil
+  }
+}
+
 /// Activity is a Live Activity of one user, on one or several of their devices.
 public struct Activity: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.Activity" }
@@ -218,11 +418,8 @@ public struct Activity: ProtoMessage {
   public var environment: String = ""
   public var status: ActivityStatus = ActivityStatus()
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// The newest state, byte for byte as the caller sent it.
-  public var contentState: ProtoStruct?
-  /// The attributes and their type for a remote start; returned by GetActivity only.
-  public var attributesType: String = ""
-  public var attributes: ProtoStruct?
+  /// The newest state: a JSON object, byte for byte as the caller sent it.
+  public var contentStateJson: String = ""
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
   /// The time at which it starts or started.
@@ -234,9 +431,9 @@ public struct Activity: ProtoMessage {
   /// The time at which it ended; absent while it is live.
   public var endTime: ProtoTimestamp?
   public var endReason: EndReason = EndReason()
-  /// The time at which the system marks the state as stale.
+  /// The time at which the system marks the state as stale; absent if it never does.
   public var staleTime: ProtoTimestamp?
-  /// Of several activities of an app, the one with the highest score gets the Dynamic Island.
+  /// Of several activities of an app, the one with the highest score gets the Dynamic Island. Absent if none was set.
   public var relevanceScore: Double?
   /// `aps.timestamp` of the newest push. Each is greater than the previous one, whatever the clock does.
   public var apsTimestamp: Int64 = 0
@@ -253,15 +450,13 @@ public struct Activity: ProtoMessage {
 
   public init() {}
 
-  public init(id: String = "", app: String = "", environment: String = "", status: ActivityStatus = ActivityStatus(), origin: ActivityOrigin = ActivityOrigin(), contentState: ProtoStruct? = nil, attributesType: String = "", attributes: ProtoStruct? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, startTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, scheduledEndTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, endReason: EndReason = EndReason(), staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, apsTimestamp: Int64 = 0, updateTokenCount: Int32 = 0, renews: Bool = false, renewalCount: Int32 = 0, channelId: String = "", etag: String = "", driver: Driver? = nil) {
+  public init(id: String = "", app: String = "", environment: String = "", status: ActivityStatus = ActivityStatus(), origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, startTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, scheduledEndTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, endReason: EndReason = EndReason(), staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, apsTimestamp: Int64 = 0, updateTokenCount: Int32 = 0, renews: Bool = false, renewalCount: Int32 = 0, channelId: String = "", etag: String = "", driver: Driver? = nil) {
     self.id = id
     self.app = app
     self.environment = environment
     self.status = status
     self.origin = origin
-    self.contentState = contentState
-    self.attributesType = attributesType
-    self.attributes = attributes
+    self.contentStateJson = contentStateJson
     self.createTime = createTime
     self.updateTime = updateTime
     self.startTime = startTime
@@ -308,87 +503,79 @@ public struct Activity: ProtoMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        self.contentState = try ProtoStruct(from: &reader)
+        self.contentStateJson = try reader.string()
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.attributesType = try reader.string()
+        self.createTime = try ProtoTimestamp(from: &reader)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        self.attributes = try ProtoStruct(from: &reader)
+        self.updateTime = try ProtoTimestamp(from: &reader)
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
-        self.createTime = try ProtoTimestamp(from: &reader)
+        self.startTime = try ProtoTimestamp(from: &reader)
       case 9:
         try reader.accept(9, &seen0)
         if try reader.null() { break }
-        self.updateTime = try ProtoTimestamp(from: &reader)
+        self.expireTime = try ProtoTimestamp(from: &reader)
       case 10:
         try reader.accept(10, &seen0)
         if try reader.null() { break }
-        self.startTime = try ProtoTimestamp(from: &reader)
+        self.scheduledEndTime = try ProtoTimestamp(from: &reader)
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
-        self.expireTime = try ProtoTimestamp(from: &reader)
+        self.endTime = try ProtoTimestamp(from: &reader)
       case 12:
         try reader.accept(12, &seen0)
         if try reader.null() { break }
-        self.scheduledEndTime = try ProtoTimestamp(from: &reader)
+        self.endReason = try reader.enumeration(EndReason.self)
       case 13:
         try reader.accept(13, &seen0)
         if try reader.null() { break }
-        self.endTime = try ProtoTimestamp(from: &reader)
+        self.staleTime = try ProtoTimestamp(from: &reader)
       case 14:
         try reader.accept(14, &seen0)
         if try reader.null() { break }
-        self.endReason = try reader.enumeration(EndReason.self)
+        self.relevanceScore = try reader.double()
       case 15:
         try reader.accept(15, &seen0)
         if try reader.null() { break }
-        self.staleTime = try ProtoTimestamp(from: &reader)
+        self.apsTimestamp = try reader.int64()
       case 16:
         try reader.accept(16, &seen0)
         if try reader.null() { break }
-        self.relevanceScore = try reader.double()
+        self.updateTokenCount = try reader.int32()
       case 17:
         try reader.accept(17, &seen0)
         if try reader.null() { break }
-        self.apsTimestamp = try reader.int64()
+        self.renews = try reader.bool()
       case 18:
         try reader.accept(18, &seen0)
         if try reader.null() { break }
-        self.updateTokenCount = try reader.int32()
+        self.renewalCount = try reader.int32()
       case 19:
         try reader.accept(19, &seen0)
         if try reader.null() { break }
-        self.renews = try reader.bool()
+        self.channelId = try reader.string()
       case 20:
         try reader.accept(20, &seen0)
         if try reader.null() { break }
-        self.renewalCount = try reader.int32()
+        self.etag = try reader.string()
       case 21:
         try reader.accept(21, &seen0)
         if try reader.null() { break }
-        self.channelId = try reader.string()
+        if self.driver != nil { throw reader.oneofConflict() }
+        self.driver = .timer(try TimerState(from: &reader))
       case 22:
         try reader.accept(22, &seen0)
         if try reader.null() { break }
-        self.etag = try reader.string()
-      case 23:
-        try reader.accept(23, &seen0)
-        if try reader.null() { break }
-        if self.driver != nil { throw reader.oneofConflict() }
-        self.driver = .timer(try TimerState(from: &reader))
-      case 24:
-        try reader.accept(24, &seen0)
-        if try reader.null() { break }
         if self.driver != nil { throw reader.oneofConflict() }
         self.driver = .room(try RoomState(from: &reader))
-      case 25:
-        try reader.accept(25, &seen0)
+      case 23:
+        try reader.accept(23, &seen0)
         if try reader.null() { break }
         if self.driver != nil { throw reader.oneofConflict() }
         self.driver = .unread(try UnreadState(from: &reader))
@@ -405,58 +592,55 @@ public struct Activity: ProtoMessage {
     case 3:
       if name.matches("app") { return 1 }
     case 4:
-      if name.matches("etag") { return 22 }
-      if name.matches("room") { return 24 }
+      if name.matches("etag") { return 20 }
+      if name.matches("room") { return 22 }
     case 5:
-      if name.matches("timer") { return 23 }
+      if name.matches("timer") { return 21 }
     case 6:
       if name.matches("status") { return 3 }
       if name.matches("origin") { return 4 }
-      if name.matches("renews") { return 19 }
-      if name.matches("unread") { return 25 }
+      if name.matches("renews") { return 17 }
+      if name.matches("unread") { return 23 }
     case 7:
-      if name.matches("endTime") { return 13 }
+      if name.matches("endTime") { return 11 }
     case 8:
-      if name.matches("end_time") { return 13 }
+      if name.matches("end_time") { return 11 }
     case 9:
-      if name.matches("startTime") { return 10 }
-      if name.matches("endReason") { return 14 }
-      if name.matches("staleTime") { return 15 }
-      if name.matches("channelId") { return 21 }
+      if name.matches("startTime") { return 8 }
+      if name.matches("endReason") { return 12 }
+      if name.matches("staleTime") { return 13 }
+      if name.matches("channelId") { return 19 }
     case 10:
-      if name.matches("attributes") { return 7 }
-      if name.matches("createTime") { return 8 }
-      if name.matches("updateTime") { return 9 }
-      if name.matches("start_time") { return 10 }
-      if name.matches("expireTime") { return 11 }
-      if name.matches("end_reason") { return 14 }
-      if name.matches("stale_time") { return 15 }
-      if name.matches("channel_id") { return 21 }
+      if name.matches("createTime") { return 6 }
+      if name.matches("updateTime") { return 7 }
+      if name.matches("start_time") { return 8 }
+      if name.matches("expireTime") { return 9 }
+      if name.matches("end_reason") { return 12 }
+      if name.matches("stale_time") { return 13 }
+      if name.matches("channel_id") { return 19 }
     case 11:
       if name.matches("environment") { return 2 }
-      if name.matches("create_time") { return 8 }
-      if name.matches("update_time") { return 9 }
-      if name.matches("expire_time") { return 11 }
+      if name.matches("create_time") { return 6 }
+      if name.matches("update_time") { return 7 }
+      if name.matches("expire_time") { return 9 }
     case 12:
-      if name.matches("contentState") { return 5 }
-      if name.matches("apsTimestamp") { return 17 }
-      if name.matches("renewalCount") { return 20 }
+      if name.matches("apsTimestamp") { return 15 }
+      if name.matches("renewalCount") { return 18 }
     case 13:
-      if name.matches("content_state") { return 5 }
-      if name.matches("aps_timestamp") { return 17 }
-      if name.matches("renewal_count") { return 20 }
+      if name.matches("aps_timestamp") { return 15 }
+      if name.matches("renewal_count") { return 18 }
     case 14:
-      if name.matches("attributesType") { return 6 }
-      if name.matches("relevanceScore") { return 16 }
+      if name.matches("relevanceScore") { return 14 }
     case 15:
-      if name.matches("attributes_type") { return 6 }
-      if name.matches("relevance_score") { return 16 }
+      if name.matches("relevance_score") { return 14 }
     case 16:
-      if name.matches("scheduledEndTime") { return 12 }
-      if name.matches("updateTokenCount") { return 18 }
+      if name.matches("contentStateJson") { return 5 }
+      if name.matches("scheduledEndTime") { return 10 }
+      if name.matches("updateTokenCount") { return 16 }
     case 18:
-      if name.matches("scheduled_end_time") { return 12 }
-      if name.matches("update_token_count") { return 18 }
+      if name.matches("content_state_json") { return 5 }
+      if name.matches("scheduled_end_time") { return 10 }
+      if name.matches("update_token_count") { return 16 }
     default: break
     }
     return -1
@@ -484,17 +668,9 @@ public struct Activity: ProtoMessage {
       writer.name(",\"origin\":")
       writer.enumeration(self.origin)
     }
-    if let value = self.contentState {
-      writer.name(",\"contentState\":")
-      value.encode(to: &writer)
-    }
-    if !self.attributesType.isEmpty {
-      writer.name(",\"attributesType\":")
-      writer.string(self.attributesType)
-    }
-    if let value = self.attributes {
-      writer.name(",\"attributes\":")
-      value.encode(to: &writer)
+    if !self.contentStateJson.isEmpty {
+      writer.name(",\"contentStateJson\":")
+      writer.string(self.contentStateJson)
     }
     if let value = self.createTime {
       writer.name(",\"createTime\":")
@@ -579,7 +755,8 @@ public struct Activity: ProtoMessage {
   }
 }
 
-/// Alert is shown by a device with a sound. Each text is given either directly or by a localization key.
+/// Alert is a text that a device shows, with or without a sound. Each text is given either directly or by a
+/// localization key.
 public struct Alert: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.Alert" }
 
@@ -590,12 +767,12 @@ public struct Alert: ValidatedMessage {
   public var titleLocArgs: [String] = []
   public var locKey: String = ""
   public var locArgs: [String] = []
-  /// The name of a sound file, or `default`.
-  public var sound: String = ""
+  /// Absent: silent.
+  public var sound: Sound?
 
   public init() {}
 
-  public init(title: String = "", body: String = "", titleLocKey: String = "", titleLocArgs: [String] = [], locKey: String = "", locArgs: [String] = [], sound: String = "") {
+  public init(title: String = "", body: String = "", titleLocKey: String = "", titleLocArgs: [String] = [], locKey: String = "", locArgs: [String] = [], sound: Sound? = nil) {
     self.title = title
     self.body = body
     self.titleLocKey = titleLocKey
@@ -645,7 +822,7 @@ public struct Alert: ValidatedMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.sound = try reader.string()
+        self.sound = try Sound(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -715,9 +892,9 @@ public struct Alert: ValidatedMessage {
       }
       writer.endArray(array)
     }
-    if !self.sound.isEmpty {
+    if let value = self.sound {
       writer.name(",\"sound\":")
-      writer.string(self.sound)
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
@@ -739,7 +916,92 @@ public struct Alert: ValidatedMessage {
       violations.text(value, "", max: 1000)
       violations.move(after: count, into: "locArgs", index: index)
     }
-    violations.text(self.sound, "sound", max: 1000)
+    if let value = self.sound {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "sound")
+    }
+  }
+}
+
+/// Sound is the sound of an alert.
+public struct Sound: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.Sound" }
+
+  /// The name of a sound file of the app, or `default`.
+  public var name: String = ""
+  /// Whether it plays even if the device is muted or in a Focus. Requires an entitlement from Apple. Not allowed in an
+  /// activity's alert.
+  public var critical: Bool = false
+  /// The volume of a critical sound: 0 is silent, 1 is full. Absent: full. Allowed for a critical sound only.
+  public var volume: Double?
+
+  public init() {}
+
+  public init(name: String = "", critical: Bool = false, volume: Double? = nil) {
+    self.name = name
+    self.critical = critical
+    self.volume = volume
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.name = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.critical = try reader.bool()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.volume = try reader.double()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("name") { return 0 }
+    case 6:
+      if name.matches("volume") { return 2 }
+    case 8:
+      if name.matches("critical") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.name.isEmpty {
+      writer.name(",\"name\":")
+      writer.string(self.name)
+    }
+    if self.critical {
+      writer.name(",\"critical\":")
+      writer.bool(self.critical)
+    }
+    if let value = self.volume {
+      writer.name(",\"volume\":")
+      writer.double(value)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 1000)
+    if let value = self.volume {
+      violations.range(value, "volume", from: 0.0, to: 1.0)
+    }
   }
 }
 
@@ -747,26 +1009,25 @@ public struct Alert: ValidatedMessage {
 public struct TimerState: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.TimerState" }
 
-  public var startedAt: ProtoTimestamp?
-  /// Absent while it runs.
-  public var pausedAt: ProtoTimestamp?
+  public var startTime: ProtoTimestamp?
+  /// The beginning of the current pause; absent while it runs.
+  public var pauseTime: ProtoTimestamp?
   /// The sum of all pauses that have ended.
-  public var totalPausedMs: Int64 = 0
-  /// The duration without pauses; 0 if it has no end.
-  public var durationMs: Int64 = 0
+  public var totalPaused: ProtoDuration?
+  /// The duration without pauses; absent if it has no end.
+  public var duration: ProtoDuration?
   public var methodName: String = ""
-  /// `single`, `multi`, `quick`, `freestyle`, `rest`, `countdown`, `countup`, `interval`, or at the end `completed`.
-  public var sessionType: String = ""
+  public var sessionType: TimerSessionType = TimerSessionType()
   /// Whether it completes automatically when its time is over.
   public var completesByItself: Bool = false
 
   public init() {}
 
-  public init(startedAt: ProtoTimestamp? = nil, pausedAt: ProtoTimestamp? = nil, totalPausedMs: Int64 = 0, durationMs: Int64 = 0, methodName: String = "", sessionType: String = "", completesByItself: Bool = false) {
-    self.startedAt = startedAt
-    self.pausedAt = pausedAt
-    self.totalPausedMs = totalPausedMs
-    self.durationMs = durationMs
+  public init(startTime: ProtoTimestamp? = nil, pauseTime: ProtoTimestamp? = nil, totalPaused: ProtoDuration? = nil, duration: ProtoDuration? = nil, methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), completesByItself: Bool = false) {
+    self.startTime = startTime
+    self.pauseTime = pauseTime
+    self.totalPaused = totalPaused
+    self.duration = duration
     self.methodName = methodName
     self.sessionType = sessionType
     self.completesByItself = completesByItself
@@ -780,19 +1041,19 @@ public struct TimerState: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.startedAt = try ProtoTimestamp(from: &reader)
+        self.startTime = try ProtoTimestamp(from: &reader)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.pausedAt = try ProtoTimestamp(from: &reader)
+        self.pauseTime = try ProtoTimestamp(from: &reader)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.totalPausedMs = try reader.int64()
+        self.totalPaused = try ProtoDuration(from: &reader)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.durationMs = try reader.int64()
+        self.duration = try ProtoDuration(from: &reader)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -800,7 +1061,7 @@ public struct TimerState: ProtoMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        self.sessionType = try reader.string()
+        self.sessionType = try reader.enumeration(TimerSessionType.self)
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
@@ -814,24 +1075,21 @@ public struct TimerState: ProtoMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 8:
-      if name.matches("pausedAt") { return 1 }
+      if name.matches("duration") { return 3 }
     case 9:
-      if name.matches("startedAt") { return 0 }
-      if name.matches("paused_at") { return 1 }
+      if name.matches("startTime") { return 0 }
+      if name.matches("pauseTime") { return 1 }
     case 10:
-      if name.matches("started_at") { return 0 }
-      if name.matches("durationMs") { return 3 }
+      if name.matches("start_time") { return 0 }
+      if name.matches("pause_time") { return 1 }
       if name.matches("methodName") { return 4 }
     case 11:
-      if name.matches("duration_ms") { return 3 }
+      if name.matches("totalPaused") { return 2 }
       if name.matches("method_name") { return 4 }
       if name.matches("sessionType") { return 5 }
     case 12:
+      if name.matches("total_paused") { return 2 }
       if name.matches("session_type") { return 5 }
-    case 13:
-      if name.matches("totalPausedMs") { return 2 }
-    case 15:
-      if name.matches("total_paused_ms") { return 2 }
     case 17:
       if name.matches("completesByItself") { return 6 }
     case 19:
@@ -843,29 +1101,29 @@ public struct TimerState: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if let value = self.startedAt {
-      writer.name(",\"startedAt\":")
+    if let value = self.startTime {
+      writer.name(",\"startTime\":")
       value.encode(to: &writer)
     }
-    if let value = self.pausedAt {
-      writer.name(",\"pausedAt\":")
+    if let value = self.pauseTime {
+      writer.name(",\"pauseTime\":")
       value.encode(to: &writer)
     }
-    if self.totalPausedMs != 0 {
-      writer.name(",\"totalPausedMs\":")
-      writer.int64(self.totalPausedMs)
+    if let value = self.totalPaused {
+      writer.name(",\"totalPaused\":")
+      value.encode(to: &writer)
     }
-    if self.durationMs != 0 {
-      writer.name(",\"durationMs\":")
-      writer.int64(self.durationMs)
+    if let value = self.duration {
+      writer.name(",\"duration\":")
+      value.encode(to: &writer)
     }
     if !self.methodName.isEmpty {
       writer.name(",\"methodName\":")
       writer.string(self.methodName)
     }
-    if !self.sessionType.isEmpty {
+    if self.sessionType.rawValue != 0 {
       writer.name(",\"sessionType\":")
-      writer.string(self.sessionType)
+      writer.enumeration(self.sessionType)
     }
     if self.completesByItself {
       writer.name(",\"completesByItself\":")
@@ -880,20 +1138,19 @@ public struct RoomState: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RoomState" }
 
   public var roomId: String = ""
-  /// `waiting` or `connected`.
-  public var phase: String = ""
+  public var phase: RoomPhase = RoomPhase()
   /// The beginning of the phase.
-  public var lastUpdated: ProtoTimestamp?
-  /// Minutes of waiting after which the activity ends; 0 for no limit.
-  public var waitingMinutesMax: Int32 = 0
+  public var phaseStartTime: ProtoTimestamp?
+  /// Time of waiting after which the activity ends; absent for no limit.
+  public var waitingLimit: ProtoDuration?
 
   public init() {}
 
-  public init(roomId: String = "", phase: String = "", lastUpdated: ProtoTimestamp? = nil, waitingMinutesMax: Int32 = 0) {
+  public init(roomId: String = "", phase: RoomPhase = RoomPhase(), phaseStartTime: ProtoTimestamp? = nil, waitingLimit: ProtoDuration? = nil) {
     self.roomId = roomId
     self.phase = phase
-    self.lastUpdated = lastUpdated
-    self.waitingMinutesMax = waitingMinutesMax
+    self.phaseStartTime = phaseStartTime
+    self.waitingLimit = waitingLimit
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -908,15 +1165,15 @@ public struct RoomState: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.phase = try reader.string()
+        self.phase = try reader.enumeration(RoomPhase.self)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.lastUpdated = try ProtoTimestamp(from: &reader)
+        self.phaseStartTime = try ProtoTimestamp(from: &reader)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.waitingMinutesMax = try reader.int32()
+        self.waitingLimit = try ProtoDuration(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -931,14 +1188,14 @@ public struct RoomState: ProtoMessage {
       if name.matches("roomId") { return 0 }
     case 7:
       if name.matches("room_id") { return 0 }
-    case 11:
-      if name.matches("lastUpdated") { return 2 }
     case 12:
-      if name.matches("last_updated") { return 2 }
-    case 17:
-      if name.matches("waitingMinutesMax") { return 3 }
-    case 19:
-      if name.matches("waiting_minutes_max") { return 3 }
+      if name.matches("waitingLimit") { return 3 }
+    case 13:
+      if name.matches("waiting_limit") { return 3 }
+    case 14:
+      if name.matches("phaseStartTime") { return 2 }
+    case 16:
+      if name.matches("phase_start_time") { return 2 }
     default: break
     }
     return -1
@@ -950,17 +1207,17 @@ public struct RoomState: ProtoMessage {
       writer.name(",\"roomId\":")
       writer.string(self.roomId)
     }
-    if !self.phase.isEmpty {
+    if self.phase.rawValue != 0 {
       writer.name(",\"phase\":")
-      writer.string(self.phase)
+      writer.enumeration(self.phase)
     }
-    if let value = self.lastUpdated {
-      writer.name(",\"lastUpdated\":")
+    if let value = self.phaseStartTime {
+      writer.name(",\"phaseStartTime\":")
       value.encode(to: &writer)
     }
-    if self.waitingMinutesMax != 0 {
-      writer.name(",\"waitingMinutesMax\":")
-      writer.int32(self.waitingMinutesMax)
+    if let value = self.waitingLimit {
+      writer.name(",\"waitingLimit\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }

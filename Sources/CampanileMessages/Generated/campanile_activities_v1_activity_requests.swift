@@ -3,60 +3,6 @@
 
 public import CampanileCodec
 
-/// PushUrgency selects the priority of a push, which counts against the system's budget for an activity.
-public enum PushUrgency: ProtoEnum {
-  /// High while the activity's budget lasts, then low.
-  case unspecified
-  /// Priority 5: delivered at a time that suits the device; does not use the budget.
-  case low
-  /// Priority 10: delivered immediately.
-  case high
-  /// A number that the contract does not name; made by `init(rawValue:)` only.
-  case unrecognized(Int32)
-
-  public init() { self = .unspecified }
-
-  public init(rawValue: Int32) {
-    switch rawValue {
-    case 0: self = .unspecified
-    case 1: self = .low
-    case 2: self = .high
-    default: self = .unrecognized(rawValue)
-    }
-  }
-
-  public var rawValue: Int32 {
-    switch self {
-    case .unspecified: 0
-    case .low: 1
-    case .high: 2
-    case .unrecognized(let number): number
-    }
-  }
-
-  public var protoName: StaticString? {
-    switch self {
-    case .unspecified: "PUSH_URGENCY_UNSPECIFIED"
-    case .low: "PUSH_URGENCY_LOW"
-    case .high: "PUSH_URGENCY_HIGH"
-    case .unrecognized: nil
-    }
-  }
-
-  public static func number(named name: JSONName) -> Int32? {
-    switch name.count {
-    case 16:
-      if name.matches("PUSH_URGENCY_LOW") { return 1 }
-    case 17:
-      if name.matches("PUSH_URGENCY_HIGH") { return 2 }
-    case 24:
-      if name.matches("PUSH_URGENCY_UNSPECIFIED") { return 0 }
-    default: break
-    }
-    return nil
-  }
-}
-
 public struct StartActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.StartActivityRequest" }
 
@@ -66,11 +12,13 @@ public struct StartActivityRequest: ValidatedMessage {
   public var environment: String = ""
   /// LOCAL: the app already shows it and nothing is pushed. REMOTE: a push starts it.
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// Shares a payload of at most 4096 bytes with `attributes` and `attributes_type`.
-  public var contentState: ProtoStruct?
+  /// A JSON object, which is stored and pushed byte for byte. Shares a payload of at most 4096 bytes with the
+  /// attributes and their type.
+  public var contentStateJson: String = ""
   /// Required for a remote start and for a renewal.
   public var attributesType: String = ""
-  public var attributes: ProtoStruct?
+  /// A JSON object, which is stored and pushed byte for byte. Required for a remote start and for a renewal.
+  public var attributesJson: String = ""
   /// Required for a remote start and for a renewal, with `title` or `title_loc_key`, and `body` or `loc_key`.
   public var alert: Alert?
   /// Starts it only on this installation of the app. Empty: on all of the user's with a push-to-start token.
@@ -79,25 +27,28 @@ public struct StartActivityRequest: ValidatedMessage {
   public var startTime: ProtoTimestamp?
   /// A time in the future, at which it ends automatically with its newest state.
   public var endTime: ProtoTimestamp?
+  /// The time at which the system marks the state as stale; absent: never.
   public var staleTime: ProtoTimestamp?
+  /// Of several activities of an app, the one with the highest score gets the Dynamic Island. Absent: no score.
   public var relevanceScore: Double?
   /// A push starts it again at the end of its 8 h; requires the fields of a remote start.
   public var renews: Bool = false
-  /// The broadcast channel for its updates. For operators only.
+  /// The broadcast channel for its updates, for operators only. A channel that APNs does not know returns NOT_FOUND,
+  /// reason CHANNEL_NOT_FOUND.
   public var channelId: String = ""
   /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), contentState: ProtoStruct? = nil, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, renews: Bool = false, channelId: String = "", requestId: String = "") {
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, renews: Bool = false, channelId: String = "", requestId: String = "") {
     self.activityId = activityId
     self.app = app
     self.environment = environment
     self.origin = origin
-    self.contentState = contentState
+    self.contentStateJson = contentStateJson
     self.attributesType = attributesType
-    self.attributes = attributes
+    self.attributesJson = attributesJson
     self.alert = alert
     self.installationId = installationId
     self.startTime = startTime
@@ -133,7 +84,7 @@ public struct StartActivityRequest: ValidatedMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.contentState = try ProtoStruct(from: &reader)
+        self.contentStateJson = try reader.string()
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -141,7 +92,7 @@ public struct StartActivityRequest: ValidatedMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.attributes = try ProtoStruct(from: &reader)
+        self.attributesJson = try reader.string()
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -204,7 +155,6 @@ public struct StartActivityRequest: ValidatedMessage {
       if name.matches("requestId") { return 15 }
     case 10:
       if name.matches("activityId") { return 0 }
-      if name.matches("attributes") { return 6 }
       if name.matches("start_time") { return 9 }
       if name.matches("stale_time") { return 11 }
       if name.matches("channel_id") { return 14 }
@@ -212,18 +162,20 @@ public struct StartActivityRequest: ValidatedMessage {
     case 11:
       if name.matches("activity_id") { return 0 }
       if name.matches("environment") { return 2 }
-    case 12:
-      if name.matches("contentState") { return 4 }
-    case 13:
-      if name.matches("content_state") { return 4 }
     case 14:
       if name.matches("attributesType") { return 5 }
+      if name.matches("attributesJson") { return 6 }
       if name.matches("installationId") { return 8 }
       if name.matches("relevanceScore") { return 12 }
     case 15:
       if name.matches("attributes_type") { return 5 }
+      if name.matches("attributes_json") { return 6 }
       if name.matches("installation_id") { return 8 }
       if name.matches("relevance_score") { return 12 }
+    case 16:
+      if name.matches("contentStateJson") { return 4 }
+    case 18:
+      if name.matches("content_state_json") { return 4 }
     default: break
     }
     return -1
@@ -247,17 +199,17 @@ public struct StartActivityRequest: ValidatedMessage {
       writer.name(",\"origin\":")
       writer.enumeration(self.origin)
     }
-    if let value = self.contentState {
-      writer.name(",\"contentState\":")
-      value.encode(to: &writer)
+    if !self.contentStateJson.isEmpty {
+      writer.name(",\"contentStateJson\":")
+      writer.string(self.contentStateJson)
     }
     if !self.attributesType.isEmpty {
       writer.name(",\"attributesType\":")
       writer.string(self.attributesType)
     }
-    if let value = self.attributes {
-      writer.name(",\"attributes\":")
-      value.encode(to: &writer)
+    if !self.attributesJson.isEmpty {
+      writer.name(",\"attributesJson\":")
+      writer.string(self.attributesJson)
     }
     if let value = self.alert {
       writer.name(",\"alert\":")
@@ -302,13 +254,15 @@ public struct StartActivityRequest: ValidatedMessage {
 
   private static let textPattern1 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
 
+  private static let textPattern2 = TextPattern(.init(0x23ffa80000000000, 0x7fffffe87fffffe, 1, 128))
+
   public func validate(into violations: inout Violations) {
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.text(self.environment, "environment", min: 1)
     violations.enumeration(self.origin, "origin")
     violations.specified(self.origin, "origin")
-    if self.contentState == nil { violations.absent("contentState") }
+    violations.text(self.contentStateJson, "contentStateJson", min: 1)
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
       let count = violations.count
@@ -319,7 +273,7 @@ public struct StartActivityRequest: ValidatedMessage {
     if let value = self.relevanceScore {
       violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
     }
-    violations.text(self.channelId, "channelId", max: 128)
+    if !(self.channelId.isEmpty) { violations.pattern(self.channelId, "channelId", Self.textPattern2, "must be a channel id in base64", reason: "CHANNEL_INVALID") }
     violations.text(self.requestId, "requestId", max: 64)
   }
 }
@@ -369,33 +323,45 @@ public struct StartActivityResponse: ProtoMessage {
   }
 }
 
+/// UpdateActivityRequest changes at least one of state, alert, stale time and relevance score.
 public struct UpdateActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.UpdateActivityRequest" }
 
   public var activityId: String = ""
-  /// At most 4096 bytes for the complete payload. Absent keeps the state.
-  public var contentState: ProtoStruct?
-  /// `update` (also if empty) or `end`. APNs has no other events: a pause is an update.
-  public var event: String = ""
-  /// Shown with a sound together with the update.
+  /// A JSON object, which is stored and pushed byte for byte. The complete payload has at most 4096 bytes, with a
+  /// broadcast channel 5120. Empty keeps the stored state.
+  public var contentStateJson: String = ""
+  /// Shown together with the update.
   public var alert: Alert?
+  /// The time at which the system marks the state as stale. Absent keeps the stored time, even if it has passed.
   public var staleTime: ProtoTimestamp?
+  /// Removes the stored stale time: the state never becomes stale. Not allowed with `stale_time`.
+  public var clearStaleTime: Bool = false
+  /// Of several activities of an app, the one with the highest score gets the Dynamic Island. Absent keeps the stored
+  /// score.
   public var relevanceScore: Double?
+  /// Removes the stored score. Not allowed with `relevance_score`.
+  public var clearRelevanceScore: Bool = false
+  /// Not set: AUTOMATIC.
   public var urgency: PushUrgency = PushUrgency()
   /// If set, must equal the stored etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var etag: String = ""
+  /// A repeated request within 24 h returns the stored response, and pushes nothing.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", contentState: ProtoStruct? = nil, event: String = "", alert: Alert? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, urgency: PushUrgency = PushUrgency(), etag: String = "") {
+  public init(activityId: String = "", contentStateJson: String = "", alert: Alert? = nil, staleTime: ProtoTimestamp? = nil, clearStaleTime: Bool = false, relevanceScore: Double? = nil, clearRelevanceScore: Bool = false, urgency: PushUrgency = PushUrgency(), etag: String = "", requestId: String = "") {
     self.activityId = activityId
-    self.contentState = contentState
-    self.event = event
+    self.contentStateJson = contentStateJson
     self.alert = alert
     self.staleTime = staleTime
+    self.clearStaleTime = clearStaleTime
     self.relevanceScore = relevanceScore
+    self.clearRelevanceScore = clearRelevanceScore
     self.urgency = urgency
     self.etag = etag
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -410,19 +376,19 @@ public struct UpdateActivityRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.contentState = try ProtoStruct(from: &reader)
+        self.contentStateJson = try reader.string()
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.event = try reader.string()
+        self.alert = try Alert(from: &reader)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.alert = try Alert(from: &reader)
+        self.staleTime = try ProtoTimestamp(from: &reader)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.staleTime = try ProtoTimestamp(from: &reader)
+        self.clearStaleTime = try reader.bool()
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -430,11 +396,19 @@ public struct UpdateActivityRequest: ValidatedMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.urgency = try reader.enumeration(PushUrgency.self)
+        self.clearRelevanceScore = try reader.bool()
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
+        self.urgency = try reader.enumeration(PushUrgency.self)
+      case 8:
+        try reader.accept(8, &seen0)
+        if try reader.null() { break }
         self.etag = try reader.string()
+      case 9:
+        try reader.accept(9, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -444,27 +418,34 @@ public struct UpdateActivityRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("etag") { return 7 }
+      if name.matches("etag") { return 8 }
     case 5:
-      if name.matches("event") { return 2 }
-      if name.matches("alert") { return 3 }
+      if name.matches("alert") { return 2 }
     case 7:
-      if name.matches("urgency") { return 6 }
+      if name.matches("urgency") { return 7 }
     case 9:
-      if name.matches("staleTime") { return 4 }
+      if name.matches("staleTime") { return 3 }
+      if name.matches("requestId") { return 9 }
     case 10:
       if name.matches("activityId") { return 0 }
-      if name.matches("stale_time") { return 4 }
+      if name.matches("stale_time") { return 3 }
+      if name.matches("request_id") { return 9 }
     case 11:
       if name.matches("activity_id") { return 0 }
-    case 12:
-      if name.matches("contentState") { return 1 }
-    case 13:
-      if name.matches("content_state") { return 1 }
     case 14:
+      if name.matches("clearStaleTime") { return 4 }
       if name.matches("relevanceScore") { return 5 }
     case 15:
       if name.matches("relevance_score") { return 5 }
+    case 16:
+      if name.matches("contentStateJson") { return 1 }
+      if name.matches("clear_stale_time") { return 4 }
+    case 18:
+      if name.matches("content_state_json") { return 1 }
+    case 19:
+      if name.matches("clearRelevanceScore") { return 6 }
+    case 21:
+      if name.matches("clear_relevance_score") { return 6 }
     default: break
     }
     return -1
@@ -476,13 +457,9 @@ public struct UpdateActivityRequest: ValidatedMessage {
       writer.name(",\"activityId\":")
       writer.string(self.activityId)
     }
-    if let value = self.contentState {
-      writer.name(",\"contentState\":")
-      value.encode(to: &writer)
-    }
-    if !self.event.isEmpty {
-      writer.name(",\"event\":")
-      writer.string(self.event)
+    if !self.contentStateJson.isEmpty {
+      writer.name(",\"contentStateJson\":")
+      writer.string(self.contentStateJson)
     }
     if let value = self.alert {
       writer.name(",\"alert\":")
@@ -492,9 +469,17 @@ public struct UpdateActivityRequest: ValidatedMessage {
       writer.name(",\"staleTime\":")
       value.encode(to: &writer)
     }
+    if self.clearStaleTime {
+      writer.name(",\"clearStaleTime\":")
+      writer.bool(self.clearStaleTime)
+    }
     if let value = self.relevanceScore {
       writer.name(",\"relevanceScore\":")
       writer.double(value)
+    }
+    if self.clearRelevanceScore {
+      writer.name(",\"clearRelevanceScore\":")
+      writer.bool(self.clearRelevanceScore)
     }
     if self.urgency.rawValue != 0 {
       writer.name(",\"urgency\":")
@@ -504,12 +489,15 @@ public struct UpdateActivityRequest: ValidatedMessage {
       writer.name(",\"etag\":")
       writer.string(self.etag)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
     violations.text(self.activityId, "activityId", min: 1)
-    if !(self.event.isEmpty) { violations.oneOf(self.event, "event", ["update", "end"], "must be update or end: APNs has no other events, pausing is an update with another state", reason: "EVENT_INVALID") }
     if let value = self.alert {
       let count = violations.count
       value.validate(into: &violations)
@@ -519,13 +507,13 @@ public struct UpdateActivityRequest: ValidatedMessage {
       violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
     }
     violations.enumeration(self.urgency, "urgency")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
 public struct UpdateActivityResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.UpdateActivityResponse" }
 
-  /// Without its attributes.
   public var activity: Activity?
 
   public init() {}
@@ -571,6 +559,7 @@ public struct UpdateActivityResponse: ProtoMessage {
 public struct BatchUpdateActivitiesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.BatchUpdateActivitiesRequest" }
 
+  /// Judged one by one. Give each its own `request_id` to repeat the batch safely.
   public var requests: [UpdateActivityRequest] = []
 
   public init() {}
@@ -647,12 +636,12 @@ public struct BatchUpdateResult: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
-        self.outcome = .activity(try ActivityReceipt(from: &reader))
+        self.outcome = .receipt(try ActivityReceipt(from: &reader))
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
-        self.outcome = .error(try ActivityError(from: &reader))
+        self.outcome = .error(try BatchError(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -663,8 +652,8 @@ public struct BatchUpdateResult: ProtoMessage {
     switch name.count {
     case 5:
       if name.matches("error") { return 1 }
-    case 8:
-      if name.matches("activity") { return 0 }
+    case 7:
+      if name.matches("receipt") { return 0 }
     default: break
     }
     return -1
@@ -673,8 +662,8 @@ public struct BatchUpdateResult: ProtoMessage {
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
     switch self.outcome {
-    case .activity(let value):
-      writer.name(",\"activity\":")
+    case .receipt(let value):
+      writer.name(",\"receipt\":")
       value.encode(to: &writer)
     case .error(let value):
       writer.name(",\"error\":")
@@ -685,8 +674,9 @@ public struct BatchUpdateResult: ProtoMessage {
   }
 
   public enum Outcome: Sendable, Hashable {
-    case activity(ActivityReceipt)
-    case error(ActivityError)
+    case receipt(ActivityReceipt)
+    /// Paths of fields begin with `requests[i].`.
+    case error(BatchError)
   }
 }
 
@@ -764,90 +754,6 @@ public struct ActivityReceipt: ProtoMessage {
   }
 }
 
-/// ActivityError is the cause of an entry's failure.
-public struct ActivityError: ProtoMessage {
-  public static var protoFullName: String { "campanile.activities.v1.ActivityError" }
-
-  /// The gRPC status code.
-  public var code: Int32 = 0
-  public var message: String = ""
-  public var reason: String = ""
-  /// The invalid field, beginning with `requests[i].`.
-  public var field: String = ""
-
-  public init() {}
-
-  public init(code: Int32 = 0, message: String = "", reason: String = "", field: String = "") {
-    self.code = code
-    self.message = message
-    self.reason = reason
-    self.field = field
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.code = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.message = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.reason = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.field = try reader.string()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 4:
-      if name.matches("code") { return 0 }
-    case 5:
-      if name.matches("field") { return 3 }
-    case 6:
-      if name.matches("reason") { return 2 }
-    case 7:
-      if name.matches("message") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.code != 0 {
-      writer.name(",\"code\":")
-      writer.int32(self.code)
-    }
-    if !self.message.isEmpty {
-      writer.name(",\"message\":")
-      writer.string(self.message)
-    }
-    if !self.reason.isEmpty {
-      writer.name(",\"reason\":")
-      writer.string(self.reason)
-    }
-    if !self.field.isEmpty {
-      writer.name(",\"field\":")
-      writer.string(self.field)
-    }
-    writer.endObject(object)
-  }
-}
-
 public struct BatchUpdateActivitiesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.BatchUpdateActivitiesResponse" }
 
@@ -907,12 +813,13 @@ public struct EndActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.EndActivityRequest" }
 
   public var activityId: String = ""
-  /// The final state; absent keeps the newest.
-  public var contentState: ProtoStruct?
+  /// The final state: a JSON object, which is stored and pushed byte for byte. Empty keeps the newest state. The stale
+  /// time and the relevance score stay as they are.
+  public var contentStateJson: String = ""
   /// The time until which it stays on the Lock Screen, at most 4 h after its end. A past time removes it immediately;
   /// absent: up to 4 h.
   public var dismissalTime: ProtoTimestamp?
-  /// A time in the future, at which it ends.
+  /// The time at which it ends, within 8 h of its start unless it renews. Absent or past: now.
   public var endTime: ProtoTimestamp?
   public var alert: Alert?
   /// If set, must equal the stored etag; otherwise ABORTED with the reason ETAG_MISMATCH.
@@ -920,9 +827,9 @@ public struct EndActivityRequest: ValidatedMessage {
 
   public init() {}
 
-  public init(activityId: String = "", contentState: ProtoStruct? = nil, dismissalTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, alert: Alert? = nil, etag: String = "") {
+  public init(activityId: String = "", contentStateJson: String = "", dismissalTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, alert: Alert? = nil, etag: String = "") {
     self.activityId = activityId
-    self.contentState = contentState
+    self.contentStateJson = contentStateJson
     self.dismissalTime = dismissalTime
     self.endTime = endTime
     self.alert = alert
@@ -941,7 +848,7 @@ public struct EndActivityRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.contentState = try ProtoStruct(from: &reader)
+        self.contentStateJson = try reader.string()
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -978,13 +885,14 @@ public struct EndActivityRequest: ValidatedMessage {
       if name.matches("activityId") { return 0 }
     case 11:
       if name.matches("activity_id") { return 0 }
-    case 12:
-      if name.matches("contentState") { return 1 }
     case 13:
-      if name.matches("content_state") { return 1 }
       if name.matches("dismissalTime") { return 2 }
     case 14:
       if name.matches("dismissal_time") { return 2 }
+    case 16:
+      if name.matches("contentStateJson") { return 1 }
+    case 18:
+      if name.matches("content_state_json") { return 1 }
     default: break
     }
     return -1
@@ -996,9 +904,9 @@ public struct EndActivityRequest: ValidatedMessage {
       writer.name(",\"activityId\":")
       writer.string(self.activityId)
     }
-    if let value = self.contentState {
-      writer.name(",\"contentState\":")
-      value.encode(to: &writer)
+    if !self.contentStateJson.isEmpty {
+      writer.name(",\"contentStateJson\":")
+      writer.string(self.contentStateJson)
     }
     if let value = self.dismissalTime {
       writer.name(",\"dismissalTime\":")
@@ -1125,11 +1033,17 @@ public struct GetActivityResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetActivityResponse" }
 
   public var activity: Activity?
+  /// The attributes that it was started with, and their type; empty if none were given.
+  public var attributesType: String = ""
+  /// A JSON object, byte for byte as the caller sent it.
+  public var attributesJson: String = ""
 
   public init() {}
 
-  public init(activity: Activity? = nil) {
+  public init(activity: Activity? = nil, attributesType: String = "", attributesJson: String = "") {
     self.activity = activity
+    self.attributesType = attributesType
+    self.attributesJson = attributesJson
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1141,6 +1055,14 @@ public struct GetActivityResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activity = try Activity(from: &reader)
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.attributesType = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.attributesJson = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1151,6 +1073,12 @@ public struct GetActivityResponse: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("activity") { return 0 }
+    case 14:
+      if name.matches("attributesType") { return 1 }
+      if name.matches("attributesJson") { return 2 }
+    case 15:
+      if name.matches("attributes_type") { return 1 }
+      if name.matches("attributes_json") { return 2 }
     default: break
     }
     return -1
@@ -1162,6 +1090,14 @@ public struct GetActivityResponse: ProtoMessage {
       writer.name(",\"activity\":")
       value.encode(to: &writer)
     }
+    if !self.attributesType.isEmpty {
+      writer.name(",\"attributesType\":")
+      writer.string(self.attributesType)
+    }
+    if !self.attributesJson.isEmpty {
+      writer.name(",\"attributesJson\":")
+      writer.string(self.attributesJson)
+    }
     writer.endObject(object)
   }
 }
@@ -1172,7 +1108,7 @@ public struct ListActivitiesRequest: ValidatedMessage {
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Returns only activities of this app.
+  /// Returns only activities of this app; empty for all.
   public var app: String = ""
   /// Also returns activities that have ended.
   public var includeEnded: Bool = false
@@ -1254,23 +1190,29 @@ public struct ListActivitiesRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
   public func validate(into violations: inout Violations) {
     violations.range(self.pageSize, "pageSize", from: 0)
+    if !(self.app.isEmpty) { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
   }
 }
 
 public struct ListActivitiesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListActivitiesResponse" }
 
-  /// Newest first, without their attributes. A page ends early if its states are large.
+  /// Newest first. A page ends early if its states are large.
   public var activities: [Activity] = []
   public var nextPageToken: String = ""
+  /// A token for ListActivityChanges and WatchActivities, which was taken before the page was read.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(activities: [Activity] = [], nextPageToken: String = "") {
+  public init(activities: [Activity] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.activities = activities
     self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1290,6 +1232,10 @@ public struct ListActivitiesResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1300,6 +1246,10 @@ public struct ListActivitiesResponse: ProtoMessage {
     switch name.count {
     case 10:
       if name.matches("activities") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
     case 13:
       if name.matches("nextPageToken") { return 1 }
     case 15:
@@ -1324,209 +1274,10 @@ public struct ListActivitiesResponse: ProtoMessage {
       writer.name(",\"nextPageToken\":")
       writer.string(self.nextPageToken)
     }
-    writer.endObject(object)
-  }
-}
-
-public struct WatchActivitiesRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.activities.v1.WatchActivitiesRequest" }
-
-  /// The token of the last processed event; empty starts with the next change.
-  public var resumeToken: String = ""
-  /// Watches only this activity; empty for all of the user's.
-  public var activityId: String = ""
-
-  public init() {}
-
-  public init(resumeToken: String = "", activityId: String = "") {
-    self.resumeToken = resumeToken
-    self.activityId = activityId
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.resumeToken = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.activityId = try reader.string()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 10:
-      if name.matches("activityId") { return 1 }
-    case 11:
-      if name.matches("resumeToken") { return 0 }
-      if name.matches("activity_id") { return 1 }
-    case 12:
-      if name.matches("resume_token") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
     if !self.resumeToken.isEmpty {
       writer.name(",\"resumeToken\":")
       writer.string(self.resumeToken)
     }
-    if !self.activityId.isEmpty {
-      writer.name(",\"activityId\":")
-      writer.string(self.activityId)
-    }
     writer.endObject(object)
-  }
-}
-
-public struct WatchActivitiesResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.activities.v1.WatchActivitiesResponse" }
-
-  /// The token to resume after this event.
-  public var resumeToken: String = ""
-  public var eventTime: ProtoTimestamp?
-  /// The activity at the time of sending: of several quick changes only the last is visible.
-  public var event: Event?
-
-  public init() {}
-
-  public init(resumeToken: String = "", eventTime: ProtoTimestamp? = nil, event: Event? = nil) {
-    self.resumeToken = resumeToken
-    self.eventTime = eventTime
-    self.event = event
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.resumeToken = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.eventTime = try ProtoTimestamp(from: &reader)
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .started(try WatchActivitiesResponse.WatchStarted(from: &reader))
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .activityStarted(try Activity(from: &reader))
-      case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .activityUpdated(try Activity(from: &reader))
-      case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .activityEnded(try Activity(from: &reader))
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 7:
-      if name.matches("started") { return 2 }
-    case 9:
-      if name.matches("eventTime") { return 1 }
-    case 10:
-      if name.matches("event_time") { return 1 }
-    case 11:
-      if name.matches("resumeToken") { return 0 }
-    case 12:
-      if name.matches("resume_token") { return 0 }
-    case 13:
-      if name.matches("activityEnded") { return 5 }
-    case 14:
-      if name.matches("activity_ended") { return 5 }
-    case 15:
-      if name.matches("activityStarted") { return 3 }
-      if name.matches("activityUpdated") { return 4 }
-    case 16:
-      if name.matches("activity_started") { return 3 }
-      if name.matches("activity_updated") { return 4 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.resumeToken.isEmpty {
-      writer.name(",\"resumeToken\":")
-      writer.string(self.resumeToken)
-    }
-    if let value = self.eventTime {
-      writer.name(",\"eventTime\":")
-      value.encode(to: &writer)
-    }
-    switch self.event {
-    case .started(let value):
-      writer.name(",\"started\":")
-      value.encode(to: &writer)
-    case .activityStarted(let value):
-      writer.name(",\"activityStarted\":")
-      value.encode(to: &writer)
-    case .activityUpdated(let value):
-      writer.name(",\"activityUpdated\":")
-      value.encode(to: &writer)
-    case .activityEnded(let value):
-      writer.name(",\"activityEnded\":")
-      value.encode(to: &writer)
-    case nil: break
-    }
-    writer.endObject(object)
-  }
-
-  /// The activity at the time of sending: of several quick changes only the last is visible.
-  public enum Event: Sendable, Hashable {
-    case started(WatchActivitiesResponse.WatchStarted)
-    case activityStarted(Activity)
-    case activityUpdated(Activity)
-    case activityEnded(Activity)
-  }
-
-  /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: ProtoMessage {
-    public static var protoFullName: String { "campanile.activities.v1.WatchActivitiesResponse.WatchStarted" }
-
-    public init() {}
-
-    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-      var more = try reader.beginObject()
-      while more {
-        _ = try reader.key()
-        try reader.skipValue()
-        more = try reader.nextMember()
-      }
-    }
-
-    public func encode(to writer: inout JSONWriter) {
-      let object = writer.beginObject()
-      writer.endObject(object)
-    }
   }
 }

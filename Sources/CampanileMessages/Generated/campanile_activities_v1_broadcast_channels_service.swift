@@ -7,6 +7,7 @@ public import CampanileCodec
 /// MessageStoragePolicy selects the messages of a channel that APNs stores for offline devices.
 public enum MessageStoragePolicy: ProtoEnum {
   case unspecified
+  /// None: a message reaches only the devices that are online, and has no expiration.
   case noneValue
   case mostRecent
   /// A number that the contract does not name; made by `init(rawValue:)` only.
@@ -54,19 +55,107 @@ public enum MessageStoragePolicy: ProtoEnum {
   }
 }
 
-public struct CreateBroadcastChannelRequest: ValidatedMessage {
-  public static var protoFullName: String { "campanile.activities.v1.CreateBroadcastChannelRequest" }
+/// BroadcastChannel is a channel at APNs. It never changes.
+public struct BroadcastChannel: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.BroadcastChannel" }
 
+  /// Base64, chosen by APNs.
+  public var id: String = ""
   public var app: String = ""
   public var environment: String = ""
   public var storagePolicy: MessageStoragePolicy = MessageStoragePolicy()
 
   public init() {}
 
-  public init(app: String = "", environment: String = "", storagePolicy: MessageStoragePolicy = MessageStoragePolicy()) {
+  public init(id: String = "", app: String = "", environment: String = "", storagePolicy: MessageStoragePolicy = MessageStoragePolicy()) {
+    self.id = id
     self.app = app
     self.environment = environment
     self.storagePolicy = storagePolicy
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.id = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.app = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.environment = try reader.string()
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.storagePolicy = try reader.enumeration(MessageStoragePolicy.self)
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 2:
+      if name.matches("id") { return 0 }
+    case 3:
+      if name.matches("app") { return 1 }
+    case 11:
+      if name.matches("environment") { return 2 }
+    case 13:
+      if name.matches("storagePolicy") { return 3 }
+    case 14:
+      if name.matches("storage_policy") { return 3 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.id.isEmpty {
+      writer.name(",\"id\":")
+      writer.string(self.id)
+    }
+    if !self.app.isEmpty {
+      writer.name(",\"app\":")
+      writer.string(self.app)
+    }
+    if !self.environment.isEmpty {
+      writer.name(",\"environment\":")
+      writer.string(self.environment)
+    }
+    if self.storagePolicy.rawValue != 0 {
+      writer.name(",\"storagePolicy\":")
+      writer.enumeration(self.storagePolicy)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct CreateBroadcastChannelRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.CreateBroadcastChannelRequest" }
+
+  public var app: String = ""
+  public var environment: String = ""
+  public var storagePolicy: MessageStoragePolicy = MessageStoragePolicy()
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
+
+  public init() {}
+
+  public init(app: String = "", environment: String = "", storagePolicy: MessageStoragePolicy = MessageStoragePolicy(), requestId: String = "") {
+    self.app = app
+    self.environment = environment
+    self.storagePolicy = storagePolicy
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -86,6 +175,10 @@ public struct CreateBroadcastChannelRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.storagePolicy = try reader.enumeration(MessageStoragePolicy.self)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -96,6 +189,10 @@ public struct CreateBroadcastChannelRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 3 }
+    case 10:
+      if name.matches("request_id") { return 3 }
     case 11:
       if name.matches("environment") { return 1 }
     case 13:
@@ -121,27 +218,33 @@ public struct CreateBroadcastChannelRequest: ValidatedMessage {
       writer.name(",\"storagePolicy\":")
       writer.enumeration(self.storagePolicy)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
   private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
 
   public func validate(into violations: inout Violations) {
-    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
     violations.enumeration(self.storagePolicy, "storagePolicy")
     violations.specified(self.storagePolicy, "storagePolicy")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
 public struct CreateBroadcastChannelResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.CreateBroadcastChannelResponse" }
 
-  public var channelId: String = ""
+  public var channel: BroadcastChannel?
 
   public init() {}
 
-  public init(channelId: String = "") {
-    self.channelId = channelId
+  public init(channel: BroadcastChannel? = nil) {
+    self.channel = channel
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -152,7 +255,7 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.channelId = try reader.string()
+        self.channel = try BroadcastChannel(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -161,10 +264,8 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 9:
-      if name.matches("channelId") { return 0 }
-    case 10:
-      if name.matches("channel_id") { return 0 }
+    case 7:
+      if name.matches("channel") { return 0 }
     default: break
     }
     return -1
@@ -172,25 +273,27 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.channelId.isEmpty {
-      writer.name(",\"channelId\":")
-      writer.string(self.channelId)
+    if let value = self.channel {
+      writer.name(",\"channel\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
 }
 
-public struct ListBroadcastChannelsRequest: ValidatedMessage {
-  public static var protoFullName: String { "campanile.activities.v1.ListBroadcastChannelsRequest" }
+public struct GetBroadcastChannelRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.GetBroadcastChannelRequest" }
 
   public var app: String = ""
   public var environment: String = ""
+  public var channelId: String = ""
 
   public init() {}
 
-  public init(app: String = "", environment: String = "") {
+  public init(app: String = "", environment: String = "", channelId: String = "") {
     self.app = app
     self.environment = environment
+    self.channelId = channelId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -206,6 +309,10 @@ public struct ListBroadcastChannelsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.environment = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.channelId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -216,6 +323,10 @@ public struct ListBroadcastChannelsRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 0 }
+    case 9:
+      if name.matches("channelId") { return 2 }
+    case 10:
+      if name.matches("channel_id") { return 2 }
     case 11:
       if name.matches("environment") { return 1 }
     default: break
@@ -233,25 +344,173 @@ public struct ListBroadcastChannelsRequest: ValidatedMessage {
       writer.name(",\"environment\":")
       writer.string(self.environment)
     }
+    if !self.channelId.isEmpty {
+      writer.name(",\"channelId\":")
+      writer.string(self.channelId)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x23ffa80000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    if self.channelId.isEmpty { violations.text(self.channelId, "channelId", min: 1) } else { violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID") }
+  }
+}
+
+public struct GetBroadcastChannelResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.GetBroadcastChannelResponse" }
+
+  public var channel: BroadcastChannel?
+
+  public init() {}
+
+  public init(channel: BroadcastChannel? = nil) {
+    self.channel = channel
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.channel = try BroadcastChannel(from: &reader)
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 7:
+      if name.matches("channel") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.channel {
+      writer.name(",\"channel\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct ListBroadcastChannelsRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.ListBroadcastChannelsRequest" }
+
+  public var app: String = ""
+  public var environment: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+
+  public init() {}
+
+  public init(app: String = "", environment: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.app = app
+    self.environment = environment
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.app = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.environment = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 3:
+      if name.matches("app") { return 0 }
+    case 8:
+      if name.matches("pageSize") { return 2 }
+    case 9:
+      if name.matches("page_size") { return 2 }
+      if name.matches("pageToken") { return 3 }
+    case 10:
+      if name.matches("page_token") { return 3 }
+    case 11:
+      if name.matches("environment") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.app.isEmpty {
+      writer.name(",\"app\":")
+      writer.string(self.app)
+    }
+    if !self.environment.isEmpty {
+      writer.name(",\"environment\":")
+      writer.string(self.environment)
+    }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
   }
 
   private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
 
   public func validate(into violations: inout Violations) {
-    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
 public struct ListBroadcastChannelsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListBroadcastChannelsResponse" }
 
-  public var channelIds: [String] = []
+  public var channels: [BroadcastChannel] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(channelIds: [String] = []) {
-    self.channelIds = channelIds
+  public init(channels: [BroadcastChannel] = [], nextPageToken: String = "") {
+    self.channels = channels
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -264,9 +523,13 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.channelIds.append(try reader.string())
+          self.channels.append(try BroadcastChannel(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -275,10 +538,12 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 10:
-      if name.matches("channelIds") { return 0 }
-    case 11:
-      if name.matches("channel_ids") { return 0 }
+    case 8:
+      if name.matches("channels") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -286,14 +551,18 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.channelIds.isEmpty {
-      writer.name(",\"channelIds\":")
+    if !self.channels.isEmpty {
+      writer.name(",\"channels\":")
       let array = writer.beginArray()
-      for element in self.channelIds {
+      for element in self.channels {
         writer.nextElement()
-        writer.string(element)
+        element.encode(to: &writer)
       }
       writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
     }
     writer.endObject(object)
   }
@@ -374,8 +643,9 @@ public struct DeleteBroadcastChannelRequest: ValidatedMessage {
   private static let textPattern1 = TextPattern(.init(0x23ffa80000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
-    violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID")
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    if self.channelId.isEmpty { violations.text(self.channelId, "channelId", min: 1) } else { violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID") }
   }
 }
 
@@ -405,22 +675,26 @@ public struct SendBroadcastRequest: ValidatedMessage {
   public var app: String = ""
   public var environment: String = ""
   public var channelId: String = ""
-  /// The complete payload with its `aps`: at most 5120 bytes. An `event` of `start` cannot be broadcast.
-  public var payload: ProtoStruct?
-  /// Absent: an hour from now.
+  /// The complete payload with its `aps`: a JSON object of at most 5120 bytes, which is pushed byte for byte. An `event`
+  /// of `start` cannot be broadcast.
+  public var payloadJson: String = ""
+  /// Absent: an hour from now, for a channel that stores messages. Not allowed for a channel that stores none.
   public var expireTime: ProtoTimestamp?
-  /// 5 or 10; 0 selects by the channel's budget.
-  public var priority: Int32 = 0
+  /// Not set: AUTOMATIC.
+  public var urgency: PushUrgency = PushUrgency()
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(app: String = "", environment: String = "", channelId: String = "", payload: ProtoStruct? = nil, expireTime: ProtoTimestamp? = nil, priority: Int32 = 0) {
+  public init(app: String = "", environment: String = "", channelId: String = "", payloadJson: String = "", expireTime: ProtoTimestamp? = nil, urgency: PushUrgency = PushUrgency(), requestId: String = "") {
     self.app = app
     self.environment = environment
     self.channelId = channelId
-    self.payload = payload
+    self.payloadJson = payloadJson
     self.expireTime = expireTime
-    self.priority = priority
+    self.urgency = urgency
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -443,7 +717,7 @@ public struct SendBroadcastRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.payload = try ProtoStruct(from: &reader)
+        self.payloadJson = try reader.string()
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -451,7 +725,11 @@ public struct SendBroadcastRequest: ValidatedMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        self.priority = try reader.int32()
+        self.urgency = try reader.enumeration(PushUrgency.self)
+      case 6:
+        try reader.accept(6, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -463,17 +741,20 @@ public struct SendBroadcastRequest: ValidatedMessage {
     case 3:
       if name.matches("app") { return 0 }
     case 7:
-      if name.matches("payload") { return 3 }
-    case 8:
-      if name.matches("priority") { return 5 }
+      if name.matches("urgency") { return 5 }
     case 9:
       if name.matches("channelId") { return 2 }
+      if name.matches("requestId") { return 6 }
     case 10:
       if name.matches("channel_id") { return 2 }
       if name.matches("expireTime") { return 4 }
+      if name.matches("request_id") { return 6 }
     case 11:
       if name.matches("environment") { return 1 }
+      if name.matches("payloadJson") { return 3 }
       if name.matches("expire_time") { return 4 }
+    case 12:
+      if name.matches("payload_json") { return 3 }
     default: break
     }
     return -1
@@ -493,17 +774,21 @@ public struct SendBroadcastRequest: ValidatedMessage {
       writer.name(",\"channelId\":")
       writer.string(self.channelId)
     }
-    if let value = self.payload {
-      writer.name(",\"payload\":")
-      value.encode(to: &writer)
+    if !self.payloadJson.isEmpty {
+      writer.name(",\"payloadJson\":")
+      writer.string(self.payloadJson)
     }
     if let value = self.expireTime {
       writer.name(",\"expireTime\":")
       value.encode(to: &writer)
     }
-    if self.priority != 0 {
-      writer.name(",\"priority\":")
-      writer.int32(self.priority)
+    if self.urgency.rawValue != 0 {
+      writer.name(",\"urgency\":")
+      writer.enumeration(self.urgency)
+    }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
     }
     writer.endObject(object)
   }
@@ -513,15 +798,19 @@ public struct SendBroadcastRequest: ValidatedMessage {
   private static let textPattern1 = TextPattern(.init(0x23ffa80000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "ID_INVALID")
-    violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID")
-    if self.payload == nil { violations.absent("payload") }
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.environment, "environment", min: 1)
+    if self.channelId.isEmpty { violations.text(self.channelId, "channelId", min: 1) } else { violations.pattern(self.channelId, "channelId", Self.textPattern1, "must be a channel id in base64", reason: "CHANNEL_INVALID") }
+    violations.text(self.payloadJson, "payloadJson", min: 1)
+    violations.enumeration(self.urgency, "urgency")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
 public struct SendBroadcastResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.SendBroadcastResponse" }
 
+  /// The id of the push for GetPush, which APNs receives as `apns-request-id`.
   public var apnsId: String = ""
 
   public init() {}
@@ -580,7 +869,16 @@ public enum BroadcastChannelsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels", body: "*"),
     ], scope: "activities:operate")
-  /// ListBroadcastChannels returns all channels of an app at APNs.
+  /// GetBroadcastChannel reads a channel at APNs.
+  public static let getBroadcastChannel = MethodDescriptor(
+    path: "campanile.activities.v1.BroadcastChannelsService/GetBroadcastChannel",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.activities.v1.GetBroadcastChannelRequest",
+    responseType: "campanile.activities.v1.GetBroadcastChannelResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/activities/v1/broadcastChannels:get", body: ""),
+    ], scope: "activities:operate")
+  /// ListBroadcastChannels pages through the channels of an app at APNs, sorted by id.
   public static let listBroadcastChannels = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/ListBroadcastChannels",
     kind: .unary, idempotency: .noSideEffects,
@@ -589,6 +887,7 @@ public enum BroadcastChannelsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/broadcastChannels", body: ""),
     ], scope: "activities:operate")
+  /// DeleteBroadcastChannel deletes a channel at APNs. Deleting an unknown channel is not an error.
   public static let deleteBroadcastChannel = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/DeleteBroadcastChannel",
     kind: .unary, idempotency: .idempotent,
@@ -608,7 +907,7 @@ public enum BroadcastChannelsServiceMethods {
     ], scope: "activities:operate", isBulk: true)
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createBroadcastChannel, listBroadcastChannels, deleteBroadcastChannel, sendBroadcast]
+  public static let all: [MethodDescriptor] = [createBroadcastChannel, getBroadcastChannel, listBroadcastChannels, deleteBroadcastChannel, sendBroadcast]
 }
 
 /// Calls `campanile.activities.v1.BroadcastChannelsService`.
@@ -623,11 +922,17 @@ public struct BroadcastChannelsServiceClient: Sendable {
     try await caller.unary(BroadcastChannelsServiceMethods.createBroadcastChannel, request, options: options)
   }
 
-  /// ListBroadcastChannels returns all channels of an app at APNs.
+  /// GetBroadcastChannel reads a channel at APNs.
+  public func getBroadcastChannel(_ request: GetBroadcastChannelRequest, options: CallOptions = .init()) async throws -> GetBroadcastChannelResponse {
+    try await caller.unary(BroadcastChannelsServiceMethods.getBroadcastChannel, request, options: options)
+  }
+
+  /// ListBroadcastChannels pages through the channels of an app at APNs, sorted by id.
   public func listBroadcastChannels(_ request: ListBroadcastChannelsRequest, options: CallOptions = .init()) async throws -> ListBroadcastChannelsResponse {
     try await caller.unary(BroadcastChannelsServiceMethods.listBroadcastChannels, request, options: options)
   }
 
+  /// DeleteBroadcastChannel deletes a channel at APNs. Deleting an unknown channel is not an error.
   public func deleteBroadcastChannel(_ request: DeleteBroadcastChannelRequest, options: CallOptions = .init()) async throws -> DeleteBroadcastChannelResponse {
     try await caller.unary(BroadcastChannelsServiceMethods.deleteBroadcastChannel, request, options: options)
   }

@@ -178,14 +178,17 @@ public struct TestStartRequest: ValidatedMessage {
   public var environment: String = ""
   /// REMOTE starts it on the user's devices.
   public var origin: ActivityOrigin = ActivityOrigin()
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(userId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin()) {
+  public init(userId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), requestId: String = "") {
     self.userId = userId
     self.app = app
     self.environment = environment
     self.origin = origin
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -209,6 +212,10 @@ public struct TestStartRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.origin = try reader.enumeration(ActivityOrigin.self)
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -224,6 +231,10 @@ public struct TestStartRequest: ValidatedMessage {
       if name.matches("origin") { return 3 }
     case 7:
       if name.matches("user_id") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 4 }
+    case 10:
+      if name.matches("request_id") { return 4 }
     case 11:
       if name.matches("environment") { return 2 }
     default: break
@@ -249,6 +260,10 @@ public struct TestStartRequest: ValidatedMessage {
       writer.name(",\"origin\":")
       writer.enumeration(self.origin)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -260,6 +275,7 @@ public struct TestStartRequest: ValidatedMessage {
     violations.text(self.environment, "environment", min: 1)
     violations.enumeration(self.origin, "origin")
     violations.specified(self.origin, "origin")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -535,12 +551,15 @@ public struct TestEndRequest: ValidatedMessage {
 
   public var userId: String = ""
   public var app: String = ""
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(userId: String = "", app: String = "") {
+  public init(userId: String = "", app: String = "", requestId: String = "") {
     self.userId = userId
     self.app = app
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -556,6 +575,10 @@ public struct TestEndRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -570,6 +593,10 @@ public struct TestEndRequest: ValidatedMessage {
       if name.matches("userId") { return 0 }
     case 7:
       if name.matches("user_id") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 2 }
+    case 10:
+      if name.matches("request_id") { return 2 }
     default: break
     }
     return -1
@@ -585,6 +612,10 @@ public struct TestEndRequest: ValidatedMessage {
       writer.name(",\"app\":")
       writer.string(self.app)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -593,6 +624,7 @@ public struct TestEndRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     violations.text(self.userId, "userId", min: 1, max: 128)
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -645,11 +677,14 @@ public struct EndAllActivitiesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.EndAllActivitiesRequest" }
 
   public var userId: String = ""
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(userId: String = "") {
+  public init(userId: String = "", requestId: String = "") {
     self.userId = userId
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -661,6 +696,10 @@ public struct EndAllActivitiesRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.userId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -673,6 +712,10 @@ public struct EndAllActivitiesRequest: ValidatedMessage {
       if name.matches("userId") { return 0 }
     case 7:
       if name.matches("user_id") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -684,11 +727,16 @@ public struct EndAllActivitiesRequest: ValidatedMessage {
       writer.name(",\"userId\":")
       writer.string(self.userId)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
     violations.text(self.userId, "userId", min: 1, max: 128)
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -762,6 +810,7 @@ public enum ActivityDebugServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity", body: "*"),
     ], scope: "admin")
+  /// TestToConnected reports to the test activity that a peer came.
   public static let testToConnected = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToConnected",
     kind: .unary, idempotency: .idempotent,
@@ -770,6 +819,7 @@ public enum ActivityDebugServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:toConnected", body: "*"),
     ], scope: "admin")
+  /// TestToWaiting reports to the test activity that the peer left.
   public static let testToWaiting = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToWaiting",
     kind: .unary, idempotency: .idempotent,
@@ -778,9 +828,10 @@ public enum ActivityDebugServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:toWaiting", body: "*"),
     ], scope: "admin")
+  /// TestEnd ends the test activity immediately.
   public static let testEnd = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestEnd",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.TestEndRequest",
     responseType: "campanile.activities.v1.TestEndResponse",
     httpRules: [
@@ -789,7 +840,7 @@ public enum ActivityDebugServiceMethods {
   /// EndAllActivities ends every live activity of a user immediately.
   public static let endAllActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/EndAllActivities",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.EndAllActivitiesRequest",
     responseType: "campanile.activities.v1.EndAllActivitiesResponse",
     httpRules: [
@@ -817,14 +868,17 @@ public struct ActivityDebugServiceClient: Sendable {
     try await caller.unary(ActivityDebugServiceMethods.testStart, request, options: options)
   }
 
+  /// TestToConnected reports to the test activity that a peer came.
   public func testToConnected(_ request: TestToConnectedRequest, options: CallOptions = .init()) async throws -> TestToConnectedResponse {
     try await caller.unary(ActivityDebugServiceMethods.testToConnected, request, options: options)
   }
 
+  /// TestToWaiting reports to the test activity that the peer left.
   public func testToWaiting(_ request: TestToWaitingRequest, options: CallOptions = .init()) async throws -> TestToWaitingResponse {
     try await caller.unary(ActivityDebugServiceMethods.testToWaiting, request, options: options)
   }
 
+  /// TestEnd ends the test activity immediately.
   public func testEnd(_ request: TestEndRequest, options: CallOptions = .init()) async throws -> TestEndResponse {
     try await caller.unary(ActivityDebugServiceMethods.testEnd, request, options: options)
   }

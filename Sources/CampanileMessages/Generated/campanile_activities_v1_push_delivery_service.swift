@@ -167,11 +167,68 @@ public enum PushStatus: ProtoEnum {
   }
 }
 
+/// ApnsPushType is the value of `apns-push-type`.
+public enum ApnsPushType: ProtoEnum {
+  case unspecified
+  case alert
+  case background
+  case liveActivity
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .alert
+    case 2: self = .background
+    case 3: self = .liveActivity
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .alert: 1
+    case .background: 2
+    case .liveActivity: 3
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "APNS_PUSH_TYPE_UNSPECIFIED"
+    case .alert: "APNS_PUSH_TYPE_ALERT"
+    case .background: "APNS_PUSH_TYPE_BACKGROUND"
+    case .liveActivity: "APNS_PUSH_TYPE_LIVE_ACTIVITY"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 20:
+      if name.matches("APNS_PUSH_TYPE_ALERT") { return 1 }
+    case 25:
+      if name.matches("APNS_PUSH_TYPE_BACKGROUND") { return 2 }
+    case 26:
+      if name.matches("APNS_PUSH_TYPE_UNSPECIFIED") { return 0 }
+    case 28:
+      if name.matches("APNS_PUSH_TYPE_LIVE_ACTIVITY") { return 3 }
+    default: break
+    }
+    return nil
+  }
+}
+
 /// Push is a push and its progress.
 public struct Push: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.Push" }
 
-  /// The canonical UUID, the same for all attempts.
+  /// The canonical UUID, the same for all attempts. A broadcast has it as `apns-request-id`, others as `apns-id`.
   public var apnsId: String = ""
   public var status: PushStatus = PushStatus()
   public var action: PushAction = PushAction()
@@ -179,9 +236,9 @@ public struct Push: ProtoMessage {
   public var environment: String = ""
   public var userId: String = ""
   public var activityId: String = ""
-  public var pushType: String = ""
-  /// 5 or 10; 0 while it is undecided.
-  public var priority: Int32 = 0
+  public var pushType: ApnsPushType = ApnsPushType()
+  /// AUTOMATIC until the budget is consulted at the first attempt, then LOW or HIGH.
+  public var urgency: PushUrgency = PushUrgency()
   /// Attempts that APNs responded to or may have processed.
   public var attemptCount: Int32 = 0
   /// HTTP status of the last response; 0 without a response.
@@ -191,8 +248,8 @@ public struct Push: ProtoMessage {
   public var queueTime: ProtoTimestamp?
   /// The time at which it ended.
   public var settleTime: ProtoTimestamp?
-  /// From the last attempt to its response.
-  public var latencyMs: Int64 = 0
+  /// From the last attempt to its response; absent without a response.
+  public var latency: ProtoDuration?
   /// Trace id of the call that requested the push, 32 hexadecimal digits.
   public var traceId: String = ""
   /// The time of the next attempt of a waiting push.
@@ -200,7 +257,7 @@ public struct Push: ProtoMessage {
 
   public init() {}
 
-  public init(apnsId: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", environment: String = "", userId: String = "", activityId: String = "", pushType: String = "", priority: Int32 = 0, attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", queueTime: ProtoTimestamp? = nil, settleTime: ProtoTimestamp? = nil, latencyMs: Int64 = 0, traceId: String = "", dueTime: ProtoTimestamp? = nil) {
+  public init(apnsId: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", environment: String = "", userId: String = "", activityId: String = "", pushType: ApnsPushType = ApnsPushType(), urgency: PushUrgency = PushUrgency(), attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", queueTime: ProtoTimestamp? = nil, settleTime: ProtoTimestamp? = nil, latency: ProtoDuration? = nil, traceId: String = "", dueTime: ProtoTimestamp? = nil) {
     self.apnsId = apnsId
     self.status = status
     self.action = action
@@ -209,13 +266,13 @@ public struct Push: ProtoMessage {
     self.userId = userId
     self.activityId = activityId
     self.pushType = pushType
-    self.priority = priority
+    self.urgency = urgency
     self.attemptCount = attemptCount
     self.httpStatus = httpStatus
     self.reason = reason
     self.queueTime = queueTime
     self.settleTime = settleTime
-    self.latencyMs = latencyMs
+    self.latency = latency
     self.traceId = traceId
     self.dueTime = dueTime
   }
@@ -256,11 +313,11 @@ public struct Push: ProtoMessage {
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        self.pushType = try reader.string()
+        self.pushType = try reader.enumeration(ApnsPushType.self)
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
-        self.priority = try reader.int32()
+        self.urgency = try reader.enumeration(PushUrgency.self)
       case 9:
         try reader.accept(9, &seen0)
         if try reader.null() { break }
@@ -284,7 +341,7 @@ public struct Push: ProtoMessage {
       case 14:
         try reader.accept(14, &seen0)
         if try reader.null() { break }
-        self.latencyMs = try reader.int64()
+        self.latency = try ProtoDuration(from: &reader)
       case 15:
         try reader.accept(15, &seen0)
         if try reader.null() { break }
@@ -312,23 +369,22 @@ public struct Push: ProtoMessage {
     case 7:
       if name.matches("apns_id") { return 0 }
       if name.matches("user_id") { return 5 }
+      if name.matches("urgency") { return 8 }
+      if name.matches("latency") { return 14 }
       if name.matches("traceId") { return 15 }
       if name.matches("dueTime") { return 16 }
     case 8:
       if name.matches("pushType") { return 7 }
-      if name.matches("priority") { return 8 }
       if name.matches("trace_id") { return 15 }
       if name.matches("due_time") { return 16 }
     case 9:
       if name.matches("push_type") { return 7 }
       if name.matches("queueTime") { return 12 }
-      if name.matches("latencyMs") { return 14 }
     case 10:
       if name.matches("activityId") { return 6 }
       if name.matches("httpStatus") { return 10 }
       if name.matches("queue_time") { return 12 }
       if name.matches("settleTime") { return 13 }
-      if name.matches("latency_ms") { return 14 }
     case 11:
       if name.matches("environment") { return 4 }
       if name.matches("activity_id") { return 6 }
@@ -373,13 +429,13 @@ public struct Push: ProtoMessage {
       writer.name(",\"activityId\":")
       writer.string(self.activityId)
     }
-    if !self.pushType.isEmpty {
+    if self.pushType.rawValue != 0 {
       writer.name(",\"pushType\":")
-      writer.string(self.pushType)
+      writer.enumeration(self.pushType)
     }
-    if self.priority != 0 {
-      writer.name(",\"priority\":")
-      writer.int32(self.priority)
+    if self.urgency.rawValue != 0 {
+      writer.name(",\"urgency\":")
+      writer.enumeration(self.urgency)
     }
     if self.attemptCount != 0 {
       writer.name(",\"attemptCount\":")
@@ -401,9 +457,9 @@ public struct Push: ProtoMessage {
       writer.name(",\"settleTime\":")
       value.encode(to: &writer)
     }
-    if self.latencyMs != 0 {
-      writer.name(",\"latencyMs\":")
-      writer.int64(self.latencyMs)
+    if let value = self.latency {
+      writer.name(",\"latency\":")
+      value.encode(to: &writer)
     }
     if !self.traceId.isEmpty {
       writer.name(",\"traceId\":")
@@ -814,11 +870,14 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ReplayDeadLettersRequest" }
 
   public var apnsIds: [String] = []
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(apnsIds: [String] = []) {
+  public init(apnsIds: [String] = [], requestId: String = "") {
     self.apnsIds = apnsIds
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -834,6 +893,10 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -846,6 +909,10 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
       if name.matches("apnsIds") { return 0 }
     case 8:
       if name.matches("apns_ids") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -862,6 +929,10 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
       }
       writer.endArray(array)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -872,6 +943,7 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
       violations.text(value, "", min: 1, max: 128)
       violations.move(after: count, into: "apnsIds", index: index)
     }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -883,14 +955,14 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
   /// Number of pushes that were dropped because a newer state is queued or was sent.
   public var supersededCount: Int32 = 0
   /// Ids that are not dead letters.
-  public var unknownApnsIds: [String] = []
+  public var missingIds: [String] = []
 
   public init() {}
 
-  public init(replayedCount: Int32 = 0, supersededCount: Int32 = 0, unknownApnsIds: [String] = []) {
+  public init(replayedCount: Int32 = 0, supersededCount: Int32 = 0, missingIds: [String] = []) {
     self.replayedCount = replayedCount
     self.supersededCount = supersededCount
-    self.unknownApnsIds = unknownApnsIds
+    self.missingIds = missingIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -911,7 +983,7 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.unknownApnsIds.append(try reader.string())
+          self.missingIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       default: try reader.skipValue()
@@ -922,16 +994,18 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 10:
+      if name.matches("missingIds") { return 2 }
+    case 11:
+      if name.matches("missing_ids") { return 2 }
     case 13:
       if name.matches("replayedCount") { return 0 }
     case 14:
       if name.matches("replayed_count") { return 0 }
-      if name.matches("unknownApnsIds") { return 2 }
     case 15:
       if name.matches("supersededCount") { return 1 }
     case 16:
       if name.matches("superseded_count") { return 1 }
-      if name.matches("unknown_apns_ids") { return 2 }
     default: break
     }
     return -1
@@ -947,10 +1021,10 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
       writer.name(",\"supersededCount\":")
       writer.int32(self.supersededCount)
     }
-    if !self.unknownApnsIds.isEmpty {
-      writer.name(",\"unknownApnsIds\":")
+    if !self.missingIds.isEmpty {
+      writer.name(",\"missingIds\":")
       let array = writer.beginArray()
-      for element in self.unknownApnsIds {
+      for element in self.missingIds {
         writer.nextElement()
         writer.string(element)
       }
@@ -1029,11 +1103,14 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.DeleteDeadLettersResponse" }
 
   public var deletedCount: Int32 = 0
+  /// Ids that are not dead letters.
+  public var missingIds: [String] = []
 
   public init() {}
 
-  public init(deletedCount: Int32 = 0) {
+  public init(deletedCount: Int32 = 0, missingIds: [String] = []) {
     self.deletedCount = deletedCount
+    self.missingIds = missingIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1045,6 +1122,14 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.deletedCount = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.missingIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1053,6 +1138,10 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 10:
+      if name.matches("missingIds") { return 1 }
+    case 11:
+      if name.matches("missing_ids") { return 1 }
     case 12:
       if name.matches("deletedCount") { return 0 }
     case 13:
@@ -1068,6 +1157,15 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
       writer.name(",\"deletedCount\":")
       writer.int32(self.deletedCount)
     }
+    if !self.missingIds.isEmpty {
+      writer.name(",\"missingIds\":")
+      let array = writer.beginArray()
+      for element in self.missingIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 }
@@ -1080,13 +1178,18 @@ public struct ListPushStatisticsRequest: ValidatedMessage {
   public var startTime: ProtoTimestamp?
   /// Exclusive end, at most 31 days after the start; absent: now.
   public var endTime: ProtoTimestamp?
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(app: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil) {
+  public init(app: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, pageSize: Int32 = 0, pageToken: String = "") {
     self.app = app
     self.startTime = startTime
     self.endTime = endTime
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1106,6 +1209,14 @@ public struct ListPushStatisticsRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1120,10 +1231,14 @@ public struct ListPushStatisticsRequest: ValidatedMessage {
       if name.matches("endTime") { return 2 }
     case 8:
       if name.matches("end_time") { return 2 }
+      if name.matches("pageSize") { return 3 }
     case 9:
       if name.matches("startTime") { return 1 }
+      if name.matches("page_size") { return 3 }
+      if name.matches("pageToken") { return 4 }
     case 10:
       if name.matches("start_time") { return 1 }
+      if name.matches("page_token") { return 4 }
     default: break
     }
     return -1
@@ -1143,11 +1258,22 @@ public struct ListPushStatisticsRequest: ValidatedMessage {
       writer.name(",\"endTime\":")
       value.encode(to: &writer)
     }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
   public func validate(into violations: inout Violations) {
-    violations.text(self.app, "app", min: 1, max: 192)
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -1156,11 +1282,13 @@ public struct ListPushStatisticsResponse: ProtoMessage {
 
   /// Hours with any counts.
   public var hours: [PushStatistics] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(hours: [PushStatistics] = []) {
+  public init(hours: [PushStatistics] = [], nextPageToken: String = "") {
     self.hours = hours
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1176,6 +1304,10 @@ public struct ListPushStatisticsResponse: ProtoMessage {
           self.hours.append(try PushStatistics(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1186,6 +1318,10 @@ public struct ListPushStatisticsResponse: ProtoMessage {
     switch name.count {
     case 5:
       if name.matches("hours") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -1202,6 +1338,10 @@ public struct ListPushStatisticsResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
     writer.endObject(object)
   }
 }
@@ -1211,7 +1351,8 @@ public struct PushStatistics: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.PushStatistics" }
 
   public var app: String = ""
-  public var hour: ProtoTimestamp?
+  /// The beginning of the hour.
+  public var startTime: ProtoTimestamp?
   /// Accepted by APNs, which does not imply delivery.
   public var acceptedCount: Int64 = 0
   /// Rejected by APNs, by reason.
@@ -1224,16 +1365,16 @@ public struct PushStatistics: ProtoMessage {
   public var deadLetterCount: Int64 = 0
   public var expiredCount: Int64 = 0
   public var withoutTokenCount: Int64 = 0
-  /// From the call that requested the push to APNs' response, accurate to an eighth.
-  public var latencyP50Ms: Int64 = 0
-  public var latencyP90Ms: Int64 = 0
-  public var latencyP99Ms: Int64 = 0
+  /// From the call that requested the push to APNs' response, accurate to an eighth. Absent without responses.
+  public var latencyP50: ProtoDuration?
+  public var latencyP90: ProtoDuration?
+  public var latencyP99: ProtoDuration?
 
   public init() {}
 
-  public init(app: String = "", hour: ProtoTimestamp? = nil, acceptedCount: Int64 = 0, rejectedCounts: [String: Int64] = [:], retiredTokenCount: Int64 = 0, coalescedCount: Int64 = 0, retriedCount: Int64 = 0, deadLetterCount: Int64 = 0, expiredCount: Int64 = 0, withoutTokenCount: Int64 = 0, latencyP50Ms: Int64 = 0, latencyP90Ms: Int64 = 0, latencyP99Ms: Int64 = 0) {
+  public init(app: String = "", startTime: ProtoTimestamp? = nil, acceptedCount: Int64 = 0, rejectedCounts: [String: Int64] = [:], retiredTokenCount: Int64 = 0, coalescedCount: Int64 = 0, retriedCount: Int64 = 0, deadLetterCount: Int64 = 0, expiredCount: Int64 = 0, withoutTokenCount: Int64 = 0, latencyP50: ProtoDuration? = nil, latencyP90: ProtoDuration? = nil, latencyP99: ProtoDuration? = nil) {
     self.app = app
-    self.hour = hour
+    self.startTime = startTime
     self.acceptedCount = acceptedCount
     self.rejectedCounts = rejectedCounts
     self.retiredTokenCount = retiredTokenCount
@@ -1242,9 +1383,9 @@ public struct PushStatistics: ProtoMessage {
     self.deadLetterCount = deadLetterCount
     self.expiredCount = expiredCount
     self.withoutTokenCount = withoutTokenCount
-    self.latencyP50Ms = latencyP50Ms
-    self.latencyP90Ms = latencyP90Ms
-    self.latencyP99Ms = latencyP99Ms
+    self.latencyP50 = latencyP50
+    self.latencyP90 = latencyP90
+    self.latencyP99 = latencyP99
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1259,7 +1400,7 @@ public struct PushStatistics: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.hour = try ProtoTimestamp(from: &reader)
+        self.startTime = try ProtoTimestamp(from: &reader)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -1301,15 +1442,15 @@ public struct PushStatistics: ProtoMessage {
       case 10:
         try reader.accept(10, &seen0)
         if try reader.null() { break }
-        self.latencyP50Ms = try reader.int64()
+        self.latencyP50 = try ProtoDuration(from: &reader)
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
-        self.latencyP90Ms = try reader.int64()
+        self.latencyP90 = try ProtoDuration(from: &reader)
       case 12:
         try reader.accept(12, &seen0)
         if try reader.null() { break }
-        self.latencyP99Ms = try reader.int64()
+        self.latencyP99 = try ProtoDuration(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1320,14 +1461,20 @@ public struct PushStatistics: ProtoMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 0 }
-    case 4:
-      if name.matches("hour") { return 1 }
+    case 9:
+      if name.matches("startTime") { return 1 }
+    case 10:
+      if name.matches("start_time") { return 1 }
+      if name.matches("latencyP50") { return 10 }
+      if name.matches("latencyP90") { return 11 }
+      if name.matches("latencyP99") { return 12 }
+    case 11:
+      if name.matches("latency_p50") { return 10 }
+      if name.matches("latency_p90") { return 11 }
+      if name.matches("latency_p99") { return 12 }
     case 12:
       if name.matches("retriedCount") { return 6 }
       if name.matches("expiredCount") { return 8 }
-      if name.matches("latencyP50Ms") { return 10 }
-      if name.matches("latencyP90Ms") { return 11 }
-      if name.matches("latencyP99Ms") { return 12 }
     case 13:
       if name.matches("acceptedCount") { return 2 }
       if name.matches("retried_count") { return 6 }
@@ -1336,9 +1483,6 @@ public struct PushStatistics: ProtoMessage {
       if name.matches("accepted_count") { return 2 }
       if name.matches("rejectedCounts") { return 3 }
       if name.matches("coalescedCount") { return 5 }
-      if name.matches("latency_p50_ms") { return 10 }
-      if name.matches("latency_p90_ms") { return 11 }
-      if name.matches("latency_p99_ms") { return 12 }
     case 15:
       if name.matches("rejected_counts") { return 3 }
       if name.matches("coalesced_count") { return 5 }
@@ -1361,8 +1505,8 @@ public struct PushStatistics: ProtoMessage {
       writer.name(",\"app\":")
       writer.string(self.app)
     }
-    if let value = self.hour {
-      writer.name(",\"hour\":")
+    if let value = self.startTime {
+      writer.name(",\"startTime\":")
       value.encode(to: &writer)
     }
     if self.acceptedCount != 0 {
@@ -1403,17 +1547,17 @@ public struct PushStatistics: ProtoMessage {
       writer.name(",\"withoutTokenCount\":")
       writer.int64(self.withoutTokenCount)
     }
-    if self.latencyP50Ms != 0 {
-      writer.name(",\"latencyP50Ms\":")
-      writer.int64(self.latencyP50Ms)
+    if let value = self.latencyP50 {
+      writer.name(",\"latencyP50\":")
+      value.encode(to: &writer)
     }
-    if self.latencyP90Ms != 0 {
-      writer.name(",\"latencyP90Ms\":")
-      writer.int64(self.latencyP90Ms)
+    if let value = self.latencyP90 {
+      writer.name(",\"latencyP90\":")
+      value.encode(to: &writer)
     }
-    if self.latencyP99Ms != 0 {
-      writer.name(",\"latencyP99Ms\":")
-      writer.int64(self.latencyP99Ms)
+    if let value = self.latencyP99 {
+      writer.name(",\"latencyP99\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
@@ -1455,7 +1599,7 @@ public enum PushDeliveryServiceMethods {
   /// dropped.
   public static let replayDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ReplayDeadLetters",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.ReplayDeadLettersRequest",
     responseType: "campanile.activities.v1.ReplayDeadLettersResponse",
     httpRules: [
@@ -1470,7 +1614,7 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/deadLetters:delete", body: "*"),
     ], scope: "activities:operate", isBulk: true)
-  /// ListPushStatistics returns an app's counts by hour, oldest first.
+  /// ListPushStatistics pages through an app's counts by hour, oldest first.
   public static let listPushStatistics = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListPushStatistics",
     kind: .unary, idempotency: .noSideEffects,
@@ -1517,7 +1661,7 @@ public struct PushDeliveryServiceClient: Sendable {
     try await caller.unary(PushDeliveryServiceMethods.deleteDeadLetters, request, options: options)
   }
 
-  /// ListPushStatistics returns an app's counts by hour, oldest first.
+  /// ListPushStatistics pages through an app's counts by hour, oldest first.
   public func listPushStatistics(_ request: ListPushStatisticsRequest, options: CallOptions = .init()) async throws -> ListPushStatisticsResponse {
     try await caller.unary(PushDeliveryServiceMethods.listPushStatistics, request, options: options)
   }

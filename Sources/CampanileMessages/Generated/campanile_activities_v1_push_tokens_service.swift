@@ -71,9 +71,10 @@ public enum PushTokenKind: ProtoEnum {
   }
 }
 
-/// PushTokenInfo is a redacted token. One token of each kind is stored for each installation, app and activity.
-public struct PushTokenInfo: ProtoMessage {
-  public static var protoFullName: String { "campanile.activities.v1.PushTokenInfo" }
+/// PushToken is a token, of which only a part is returned. One token of each kind is stored for each installation, app
+/// and activity.
+public struct PushToken: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.PushToken" }
 
   public var id: String = ""
   public var kind: PushTokenKind = PushTokenKind()
@@ -96,10 +97,14 @@ public struct PushTokenInfo: ProtoMessage {
   public var retireTime: ProtoTimestamp?
   /// APNs' reason, or ACTIVITY_ENDED.
   public var retireReason: String = ""
+  /// As last reported for its installation; absent if unknown.
+  public var osVersion: OsVersion?
+  /// As last reported for its installation; absent if unknown.
+  public var frequentPushesEnabled: Bool?
 
   public init() {}
 
-  public init(id: String = "", kind: PushTokenKind = PushTokenKind(), app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", redactedToken: String = "", sizeBytes: Int32 = 0, tokenTime: ProtoTimestamp? = nil, registerTime: ProtoTimestamp? = nil, useTime: ProtoTimestamp? = nil, retireTime: ProtoTimestamp? = nil, retireReason: String = "") {
+  public init(id: String = "", kind: PushTokenKind = PushTokenKind(), app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", redactedToken: String = "", sizeBytes: Int32 = 0, tokenTime: ProtoTimestamp? = nil, registerTime: ProtoTimestamp? = nil, useTime: ProtoTimestamp? = nil, retireTime: ProtoTimestamp? = nil, retireReason: String = "", osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil) {
     self.id = id
     self.kind = kind
     self.app = app
@@ -114,6 +119,8 @@ public struct PushTokenInfo: ProtoMessage {
     self.useTime = useTime
     self.retireTime = retireTime
     self.retireReason = retireReason
+    self.osVersion = osVersion
+    self.frequentPushesEnabled = frequentPushesEnabled
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -177,6 +184,14 @@ public struct PushTokenInfo: ProtoMessage {
         try reader.accept(13, &seen0)
         if try reader.null() { break }
         self.retireReason = try reader.string()
+      case 14:
+        try reader.accept(14, &seen0)
+        if try reader.null() { break }
+        self.osVersion = try OsVersion(from: &reader)
+      case 15:
+        try reader.accept(15, &seen0)
+        if try reader.null() { break }
+        self.frequentPushesEnabled = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -198,11 +213,13 @@ public struct PushTokenInfo: ProtoMessage {
     case 9:
       if name.matches("sizeBytes") { return 8 }
       if name.matches("tokenTime") { return 9 }
+      if name.matches("osVersion") { return 14 }
     case 10:
       if name.matches("activityId") { return 5 }
       if name.matches("size_bytes") { return 8 }
       if name.matches("token_time") { return 9 }
       if name.matches("retireTime") { return 12 }
+      if name.matches("os_version") { return 14 }
     case 11:
       if name.matches("environment") { return 3 }
       if name.matches("activity_id") { return 5 }
@@ -221,6 +238,10 @@ public struct PushTokenInfo: ProtoMessage {
     case 15:
       if name.matches("installation_id") { return 4 }
       if name.matches("attributes_type") { return 6 }
+    case 21:
+      if name.matches("frequentPushesEnabled") { return 15 }
+    case 23:
+      if name.matches("frequent_pushes_enabled") { return 15 }
     default: break
     }
     return -1
@@ -284,7 +305,97 @@ public struct PushTokenInfo: ProtoMessage {
       writer.name(",\"retireReason\":")
       writer.string(self.retireReason)
     }
+    if let value = self.osVersion {
+      writer.name(",\"osVersion\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.frequentPushesEnabled {
+      writer.name(",\"frequentPushesEnabled\":")
+      writer.bool(value)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.osVersion {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "osVersion")
+    }
+  }
+}
+
+/// OsVersion is a version of iOS or iPadOS.
+public struct OsVersion: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.OsVersion" }
+
+  public var major: Int32 = 0
+  public var minor: Int32 = 0
+  public var patch: Int32 = 0
+
+  public init() {}
+
+  public init(major: Int32 = 0, minor: Int32 = 0, patch: Int32 = 0) {
+    self.major = major
+    self.minor = minor
+    self.patch = patch
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.major = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.minor = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.patch = try reader.int32()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("major") { return 0 }
+      if name.matches("minor") { return 1 }
+      if name.matches("patch") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.major != 0 {
+      writer.name(",\"major\":")
+      writer.int32(self.major)
+    }
+    if self.minor != 0 {
+      writer.name(",\"minor\":")
+      writer.int32(self.minor)
+    }
+    if self.patch != 0 {
+      writer.name(",\"patch\":")
+      writer.int32(self.patch)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.major, "major", from: 1, to: 1000)
+    violations.range(self.minor, "minor", from: 0, to: 1000)
+    violations.range(self.patch, "patch", from: 0, to: 1000)
   }
 }
 
@@ -303,12 +414,15 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
   public var activityId: String = ""
   /// For push-to-start tokens only.
   public var attributesType: String = ""
-  /// Time at which the device received the token; absent: now.
+  /// Time at which the device received the token; absent: now. With it, a late repetition cannot replace a newer token.
   public var tokenTime: ProtoTimestamp?
+  /// As in UpdateInstallationRequest.
+  public var osVersion: OsVersion?
+  public var frequentPushesEnabled: Bool?
 
   public init() {}
 
-  public init(kind: PushTokenKind = PushTokenKind(), token: String = "", app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", tokenTime: ProtoTimestamp? = nil) {
+  public init(kind: PushTokenKind = PushTokenKind(), token: String = "", app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", tokenTime: ProtoTimestamp? = nil, osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil) {
     self.kind = kind
     self.token = token
     self.app = app
@@ -317,6 +431,8 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
     self.activityId = activityId
     self.attributesType = attributesType
     self.tokenTime = tokenTime
+    self.osVersion = osVersion
+    self.frequentPushesEnabled = frequentPushesEnabled
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -356,6 +472,14 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.tokenTime = try ProtoTimestamp(from: &reader)
+      case 8:
+        try reader.accept(8, &seen0)
+        if try reader.null() { break }
+        self.osVersion = try OsVersion(from: &reader)
+      case 9:
+        try reader.accept(9, &seen0)
+        if try reader.null() { break }
+        self.frequentPushesEnabled = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -372,9 +496,11 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
       if name.matches("token") { return 1 }
     case 9:
       if name.matches("tokenTime") { return 7 }
+      if name.matches("osVersion") { return 8 }
     case 10:
       if name.matches("activityId") { return 5 }
       if name.matches("token_time") { return 7 }
+      if name.matches("os_version") { return 8 }
     case 11:
       if name.matches("environment") { return 3 }
       if name.matches("activity_id") { return 5 }
@@ -384,6 +510,10 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
     case 15:
       if name.matches("installation_id") { return 4 }
       if name.matches("attributes_type") { return 6 }
+    case 21:
+      if name.matches("frequentPushesEnabled") { return 9 }
+    case 23:
+      if name.matches("frequent_pushes_enabled") { return 9 }
     default: break
     }
     return -1
@@ -423,6 +553,14 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
       writer.name(",\"tokenTime\":")
       value.encode(to: &writer)
     }
+    if let value = self.osVersion {
+      writer.name(",\"osVersion\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.frequentPushesEnabled {
+      writer.name(",\"frequentPushesEnabled\":")
+      writer.bool(value)
+    }
     writer.endObject(object)
   }
 
@@ -439,19 +577,24 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.attributesType, "attributesType", max: 256)
+    if let value = self.osVersion {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "osVersion")
+    }
   }
 }
 
 public struct RegisterPushTokenResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RegisterPushTokenResponse" }
 
-  public var token: PushTokenInfo?
+  public var token: PushToken?
   /// Whether a newer token was already known, which is then returned.
   public var superseded: Bool = false
 
   public init() {}
 
-  public init(token: PushTokenInfo? = nil, superseded: Bool = false) {
+  public init(token: PushToken? = nil, superseded: Bool = false) {
     self.token = token
     self.superseded = superseded
   }
@@ -464,7 +607,7 @@ public struct RegisterPushTokenResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.token = try PushTokenInfo(from: &reader)
+        self.token = try PushToken(from: &reader)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -495,6 +638,160 @@ public struct RegisterPushTokenResponse: ProtoMessage {
     if self.superseded {
       writer.name(",\"superseded\":")
       writer.bool(self.superseded)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct UpdateInstallationRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.UpdateInstallationRequest" }
+
+  public var app: String = ""
+  /// Empty if the user has the app on one device only.
+  public var installationId: String = ""
+  /// The device's version; absent keeps the known one. Activities are started remotely from iOS 17.2, with a broadcast
+  /// channel from iOS 18. An unknown version is not excluded.
+  public var osVersion: OsVersion?
+  /// `frequentPushesEnabled` of ActivityKit: whether the user allows frequent updates. Its activities then have a larger
+  /// budget of pushes with priority 10. Absent keeps the known value; an unknown one counts as false.
+  public var frequentPushesEnabled: Bool?
+
+  public init() {}
+
+  public init(app: String = "", installationId: String = "", osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil) {
+    self.app = app
+    self.installationId = installationId
+    self.osVersion = osVersion
+    self.frequentPushesEnabled = frequentPushesEnabled
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.app = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.installationId = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.osVersion = try OsVersion(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.frequentPushesEnabled = try reader.bool()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 3:
+      if name.matches("app") { return 0 }
+    case 9:
+      if name.matches("osVersion") { return 2 }
+    case 10:
+      if name.matches("os_version") { return 2 }
+    case 14:
+      if name.matches("installationId") { return 1 }
+    case 15:
+      if name.matches("installation_id") { return 1 }
+    case 21:
+      if name.matches("frequentPushesEnabled") { return 3 }
+    case 23:
+      if name.matches("frequent_pushes_enabled") { return 3 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.app.isEmpty {
+      writer.name(",\"app\":")
+      writer.string(self.app)
+    }
+    if !self.installationId.isEmpty {
+      writer.name(",\"installationId\":")
+      writer.string(self.installationId)
+    }
+    if let value = self.osVersion {
+      writer.name(",\"osVersion\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.frequentPushesEnabled {
+      writer.name(",\"frequentPushesEnabled\":")
+      writer.bool(value)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  private static let textPattern1 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if let value = self.osVersion {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "osVersion")
+    }
+  }
+}
+
+public struct UpdateInstallationResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.UpdateInstallationResponse" }
+
+  /// Number of tokens that the installation has.
+  public var tokenCount: Int32 = 0
+
+  public init() {}
+
+  public init(tokenCount: Int32 = 0) {
+    self.tokenCount = tokenCount
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.tokenCount = try reader.int32()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 10:
+      if name.matches("tokenCount") { return 0 }
+    case 11:
+      if name.matches("token_count") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.tokenCount != 0 {
+      writer.name(",\"tokenCount\":")
+      writer.int32(self.tokenCount)
     }
     writer.endObject(object)
   }
@@ -550,11 +847,11 @@ public struct GetPushTokenRequest: ProtoMessage {
 public struct GetPushTokenResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetPushTokenResponse" }
 
-  public var token: PushTokenInfo?
+  public var token: PushToken?
 
   public init() {}
 
-  public init(token: PushTokenInfo? = nil) {
+  public init(token: PushToken? = nil) {
     self.token = token
   }
 
@@ -566,7 +863,7 @@ public struct GetPushTokenResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.token = try PushTokenInfo(from: &reader)
+        self.token = try PushToken(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -675,12 +972,12 @@ public struct ListPushTokensRequest: ValidatedMessage {
 public struct ListPushTokensResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushTokensResponse" }
 
-  public var tokens: [PushTokenInfo] = []
+  public var tokens: [PushToken] = []
   public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(tokens: [PushTokenInfo] = [], nextPageToken: String = "") {
+  public init(tokens: [PushToken] = [], nextPageToken: String = "") {
     self.tokens = tokens
     self.nextPageToken = nextPageToken
   }
@@ -695,7 +992,7 @@ public struct ListPushTokensResponse: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.tokens.append(try PushTokenInfo(from: &reader))
+          self.tokens.append(try PushToken(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
@@ -822,6 +1119,16 @@ public enum PushTokensServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/pushTokens", body: "*"),
     ], scope: "activities:write")
+  /// UpdateInstallation sets what the app reports about its installation, for all tokens of that installation. Tokens
+  /// that it registers later have the same values. Without a token nothing is stored.
+  public static let updateInstallation = MethodDescriptor(
+    path: "campanile.activities.v1.PushTokensService/UpdateInstallation",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.activities.v1.UpdateInstallationRequest",
+    responseType: "campanile.activities.v1.UpdateInstallationResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/activities/v1/installations:update", body: "*"),
+    ], scope: "activities:write")
   public static let getPushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/GetPushToken",
     kind: .unary, idempotency: .noSideEffects,
@@ -850,7 +1157,7 @@ public enum PushTokensServiceMethods {
     ], scope: "activities:write")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [registerPushToken, getPushToken, listPushTokens, deletePushToken]
+  public static let all: [MethodDescriptor] = [registerPushToken, updateInstallation, getPushToken, listPushTokens, deletePushToken]
 }
 
 /// Calls `campanile.activities.v1.PushTokensService`.
@@ -864,6 +1171,12 @@ public struct PushTokensServiceClient: Sendable {
   /// for its place changes nothing. A token of another user returns ALREADY_EXISTS, reason TOKEN_TAKEN.
   public func registerPushToken(_ request: RegisterPushTokenRequest, options: CallOptions = .init()) async throws -> RegisterPushTokenResponse {
     try await caller.unary(PushTokensServiceMethods.registerPushToken, request, options: options)
+  }
+
+  /// UpdateInstallation sets what the app reports about its installation, for all tokens of that installation. Tokens
+  /// that it registers later have the same values. Without a token nothing is stored.
+  public func updateInstallation(_ request: UpdateInstallationRequest, options: CallOptions = .init()) async throws -> UpdateInstallationResponse {
+    try await caller.unary(PushTokensServiceMethods.updateInstallation, request, options: options)
   }
 
   public func getPushToken(_ request: GetPushTokenRequest, options: CallOptions = .init()) async throws -> GetPushTokenResponse {

@@ -13,28 +13,34 @@ public struct JoinRoomRequest: ValidatedMessage {
   /// Empty: the server chooses an id.
   public var activityId: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// Minutes of waiting after which the activity ends; 0 for no limit.
-  public var waitingMinutesMax: Int32 = 0
-  /// As in StartActivityRequest; absent attributes default to `{"roomId":…}`.
+  /// Time of waiting after which the activity ends: 1 second to 8 h. Absent for no limit.
+  public var waitingLimit: ProtoDuration?
+  /// As in StartActivityRequest; empty attributes default to `{"roomId":…}`.
   public var attributesType: String = ""
-  public var attributes: ProtoStruct?
+  public var attributesJson: String = ""
   public var alert: Alert?
   public var installationId: String = ""
+  /// As in StartActivityRequest.
+  public var staleTime: ProtoTimestamp?
+  public var relevanceScore: Double?
+  /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(app: String = "", environment: String = "", roomId: String = "", activityId: String = "", origin: ActivityOrigin = ActivityOrigin(), waitingMinutesMax: Int32 = 0, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", requestId: String = "") {
+  public init(app: String = "", environment: String = "", roomId: String = "", activityId: String = "", origin: ActivityOrigin = ActivityOrigin(), waitingLimit: ProtoDuration? = nil, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "") {
     self.app = app
     self.environment = environment
     self.roomId = roomId
     self.activityId = activityId
     self.origin = origin
-    self.waitingMinutesMax = waitingMinutesMax
+    self.waitingLimit = waitingLimit
     self.attributesType = attributesType
-    self.attributes = attributes
+    self.attributesJson = attributesJson
     self.alert = alert
     self.installationId = installationId
+    self.staleTime = staleTime
+    self.relevanceScore = relevanceScore
     self.requestId = requestId
   }
 
@@ -66,7 +72,7 @@ public struct JoinRoomRequest: ValidatedMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        self.waitingMinutesMax = try reader.int32()
+        self.waitingLimit = try ProtoDuration(from: &reader)
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
@@ -74,7 +80,7 @@ public struct JoinRoomRequest: ValidatedMessage {
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        self.attributes = try ProtoStruct(from: &reader)
+        self.attributesJson = try reader.string()
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
@@ -85,6 +91,14 @@ public struct JoinRoomRequest: ValidatedMessage {
         self.installationId = try reader.string()
       case 10:
         try reader.accept(10, &seen0)
+        if try reader.null() { break }
+        self.staleTime = try ProtoTimestamp(from: &reader)
+      case 11:
+        try reader.accept(11, &seen0)
+        if try reader.null() { break }
+        self.relevanceScore = try reader.double()
+      case 12:
+        try reader.accept(12, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
       default: try reader.skipValue()
@@ -105,24 +119,29 @@ public struct JoinRoomRequest: ValidatedMessage {
     case 7:
       if name.matches("room_id") { return 2 }
     case 9:
-      if name.matches("requestId") { return 10 }
+      if name.matches("staleTime") { return 10 }
+      if name.matches("requestId") { return 12 }
     case 10:
       if name.matches("activityId") { return 3 }
-      if name.matches("attributes") { return 7 }
-      if name.matches("request_id") { return 10 }
+      if name.matches("stale_time") { return 10 }
+      if name.matches("request_id") { return 12 }
     case 11:
       if name.matches("environment") { return 1 }
       if name.matches("activity_id") { return 3 }
+    case 12:
+      if name.matches("waitingLimit") { return 5 }
+    case 13:
+      if name.matches("waiting_limit") { return 5 }
     case 14:
       if name.matches("attributesType") { return 6 }
+      if name.matches("attributesJson") { return 7 }
       if name.matches("installationId") { return 9 }
+      if name.matches("relevanceScore") { return 11 }
     case 15:
       if name.matches("attributes_type") { return 6 }
+      if name.matches("attributes_json") { return 7 }
       if name.matches("installation_id") { return 9 }
-    case 17:
-      if name.matches("waitingMinutesMax") { return 5 }
-    case 19:
-      if name.matches("waiting_minutes_max") { return 5 }
+      if name.matches("relevance_score") { return 11 }
     default: break
     }
     return -1
@@ -150,17 +169,17 @@ public struct JoinRoomRequest: ValidatedMessage {
       writer.name(",\"origin\":")
       writer.enumeration(self.origin)
     }
-    if self.waitingMinutesMax != 0 {
-      writer.name(",\"waitingMinutesMax\":")
-      writer.int32(self.waitingMinutesMax)
+    if let value = self.waitingLimit {
+      writer.name(",\"waitingLimit\":")
+      value.encode(to: &writer)
     }
     if !self.attributesType.isEmpty {
       writer.name(",\"attributesType\":")
       writer.string(self.attributesType)
     }
-    if let value = self.attributes {
-      writer.name(",\"attributes\":")
-      value.encode(to: &writer)
+    if !self.attributesJson.isEmpty {
+      writer.name(",\"attributesJson\":")
+      writer.string(self.attributesJson)
     }
     if let value = self.alert {
       writer.name(",\"alert\":")
@@ -169,6 +188,14 @@ public struct JoinRoomRequest: ValidatedMessage {
     if !self.installationId.isEmpty {
       writer.name(",\"installationId\":")
       writer.string(self.installationId)
+    }
+    if let value = self.staleTime {
+      writer.name(",\"staleTime\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.relevanceScore {
+      writer.name(",\"relevanceScore\":")
+      writer.double(value)
     }
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
@@ -190,7 +217,9 @@ public struct JoinRoomRequest: ValidatedMessage {
     if !(self.activityId.isEmpty) { violations.pattern(self.activityId, "activityId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.enumeration(self.origin, "origin")
     violations.specified(self.origin, "origin")
-    violations.range(self.waitingMinutesMax, "waitingMinutesMax", from: 0, to: 480)
+    if let value = self.waitingLimit {
+      violations.duration(value, "waitingLimit", from: 1, to: 28800)
+    }
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
       let count = violations.count
@@ -198,6 +227,9 @@ public struct JoinRoomRequest: ValidatedMessage {
       violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if let value = self.relevanceScore {
+      violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
+    }
     violations.text(self.requestId, "requestId", max: 64)
   }
 }
@@ -379,12 +411,15 @@ public struct LeaveRoomRequest: ValidatedMessage {
 
   public var app: String = ""
   public var roomId: String = ""
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(app: String = "", roomId: String = "") {
+  public init(app: String = "", roomId: String = "", requestId: String = "") {
     self.app = app
     self.roomId = roomId
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -400,6 +435,10 @@ public struct LeaveRoomRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.roomId = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -414,6 +453,10 @@ public struct LeaveRoomRequest: ValidatedMessage {
       if name.matches("roomId") { return 1 }
     case 7:
       if name.matches("room_id") { return 1 }
+    case 9:
+      if name.matches("requestId") { return 2 }
+    case 10:
+      if name.matches("request_id") { return 2 }
     default: break
     }
     return -1
@@ -429,6 +472,10 @@ public struct LeaveRoomRequest: ValidatedMessage {
       writer.name(",\"roomId\":")
       writer.string(self.roomId)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -439,6 +486,7 @@ public struct LeaveRoomRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.pattern(self.roomId, "roomId", Self.textPattern1, "must be 48 lower-case hexadecimal digits", reason: "ROOM_ID_INVALID")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -492,11 +540,14 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.DisconnectRoomsRequest" }
 
   public var app: String = ""
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(app: String = "") {
+  public init(app: String = "", requestId: String = "") {
     self.app = app
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -508,6 +559,10 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.app = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -518,6 +573,10 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -529,6 +588,10 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
       writer.name(",\"app\":")
       writer.string(self.app)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -536,6 +599,7 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -612,7 +676,7 @@ public enum RoomsServiceMethods {
   /// LeaveRoom ends the room's activity immediately. Without an activity it has no effect.
   public static let leaveRoom = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/LeaveRoom",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.LeaveRoomRequest",
     responseType: "campanile.activities.v1.LeaveRoomResponse",
     httpRules: [
@@ -621,7 +685,7 @@ public enum RoomsServiceMethods {
   /// DisconnectRooms ends the activities of all rooms of an app immediately.
   public static let disconnectRooms = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/DisconnectRooms",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.activities.v1.DisconnectRoomsRequest",
     responseType: "campanile.activities.v1.DisconnectRoomsResponse",
     httpRules: [

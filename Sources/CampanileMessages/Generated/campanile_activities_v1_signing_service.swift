@@ -269,8 +269,8 @@ public struct SignProviderTokenResponse: ProtoMessage {
   }
 }
 
-public struct CreateSigningKeyRequest: ValidatedMessage {
-  public static var protoFullName: String { "campanile.activities.v1.CreateSigningKeyRequest" }
+public struct PutSigningKeyRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.PutSigningKeyRequest" }
 
   public var key: SigningKey?
   /// PKCS#8 in PEM, like Apple's .p8 files: `-----BEGIN PRIVATE KEY-----`.
@@ -339,8 +339,8 @@ public struct CreateSigningKeyRequest: ValidatedMessage {
   }
 }
 
-public struct CreateSigningKeyResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.activities.v1.CreateSigningKeyResponse" }
+public struct PutSigningKeyResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.PutSigningKeyResponse" }
 
   public var key: SigningKey?
 
@@ -384,23 +384,68 @@ public struct CreateSigningKeyResponse: ProtoMessage {
   }
 }
 
-public struct ListSigningKeysRequest: ProtoMessage {
+public struct ListSigningKeysRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListSigningKeysRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      _ = try reader.key()
-      try reader.skipValue()
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
+      default: try reader.skipValue()
+      }
       more = try reader.nextMember()
     }
   }
 
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -408,11 +453,13 @@ public struct ListSigningKeysResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListSigningKeysResponse" }
 
   public var keys: [SigningKey] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(keys: [SigningKey] = []) {
+  public init(keys: [SigningKey] = [], nextPageToken: String = "") {
     self.keys = keys
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -428,6 +475,10 @@ public struct ListSigningKeysResponse: ProtoMessage {
           self.keys.append(try SigningKey(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -438,6 +489,10 @@ public struct ListSigningKeysResponse: ProtoMessage {
     switch name.count {
     case 4:
       if name.matches("keys") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -454,6 +509,10 @@ public struct ListSigningKeysResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
     writer.endObject(object)
   }
 }
@@ -462,6 +521,7 @@ public struct RevokeSigningKeyRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RevokeSigningKeyRequest" }
 
   public var keyId: String = ""
+  /// May be empty if only one team has a key with this id.
   public var teamId: String = ""
 
   public init() {}
@@ -553,16 +613,17 @@ public enum SigningServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/signingKeys/{key_id}:signProviderToken", body: "*"),
     ], scope: "admin", hasSecretResponse: true)
-  /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
-  public static let createSigningKey = MethodDescriptor(
-    path: "campanile.activities.v1.SigningService/CreateSigningKey",
+  /// PutSigningKey adds a key while the service runs, or replaces the key with the same ids. A revoked key returns
+  /// FAILED_PRECONDITION, reason SIGNING_KEY_REVOKED.
+  public static let putSigningKey = MethodDescriptor(
+    path: "campanile.activities.v1.SigningService/PutSigningKey",
     kind: .unary, idempotency: .idempotent,
-    requestType: "campanile.activities.v1.CreateSigningKeyRequest",
-    responseType: "campanile.activities.v1.CreateSigningKeyResponse",
+    requestType: "campanile.activities.v1.PutSigningKeyRequest",
+    responseType: "campanile.activities.v1.PutSigningKeyResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/activities/v1/signingKeys", body: "*"),
+      HTTPRule(verb: "PUT", template: "/activities/v1/signingKeys/{key.key_id}", body: "*"),
     ], scope: "admin")
-  /// ListSigningKeys returns the keys in use, sorted by team and key id.
+  /// ListSigningKeys pages through the keys in use, sorted by team and key id.
   public static let listSigningKeys = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/ListSigningKeys",
     kind: .unary, idempotency: .noSideEffects,
@@ -583,7 +644,7 @@ public enum SigningServiceMethods {
     ], scope: "admin")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [signProviderToken, createSigningKey, listSigningKeys, revokeSigningKey]
+  public static let all: [MethodDescriptor] = [signProviderToken, putSigningKey, listSigningKeys, revokeSigningKey]
 }
 
 /// Calls `campanile.activities.v1.SigningService`.
@@ -599,12 +660,13 @@ public struct SigningServiceClient: Sendable {
     try await caller.unary(SigningServiceMethods.signProviderToken, request, options: options)
   }
 
-  /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
-  public func createSigningKey(_ request: CreateSigningKeyRequest, options: CallOptions = .init()) async throws -> CreateSigningKeyResponse {
-    try await caller.unary(SigningServiceMethods.createSigningKey, request, options: options)
+  /// PutSigningKey adds a key while the service runs, or replaces the key with the same ids. A revoked key returns
+  /// FAILED_PRECONDITION, reason SIGNING_KEY_REVOKED.
+  public func putSigningKey(_ request: PutSigningKeyRequest, options: CallOptions = .init()) async throws -> PutSigningKeyResponse {
+    try await caller.unary(SigningServiceMethods.putSigningKey, request, options: options)
   }
 
-  /// ListSigningKeys returns the keys in use, sorted by team and key id.
+  /// ListSigningKeys pages through the keys in use, sorted by team and key id.
   public func listSigningKeys(_ request: ListSigningKeysRequest, options: CallOptions = .init()) async throws -> ListSigningKeysResponse {
     try await caller.unary(SigningServiceMethods.listSigningKeys, request, options: options)
   }

@@ -12,35 +12,42 @@ public struct StartTimerRequest: ValidatedMessage {
   public var environment: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
   public var methodName: String = ""
-  public var sessionType: String = ""
-  /// 0 for no end: only for `freestyle` and `countup`.
-  public var durationMs: Int64 = 0
+  public var sessionType: TimerSessionType = TimerSessionType()
+  /// 1 second to 8 h. Absent for no end: only for FREESTYLE and COUNTUP.
+  public var duration: ProtoDuration?
   /// At most 8 h ago; absent: now.
-  public var startedAt: ProtoTimestamp?
+  public var startTime: ProtoTimestamp?
+  /// Whether it completes automatically when its time is over; requires a duration.
   public var completesByItself: Bool = false
   /// As in StartActivityRequest.
   public var attributesType: String = ""
-  public var attributes: ProtoStruct?
+  public var attributesJson: String = ""
   public var alert: Alert?
   public var installationId: String = ""
+  /// As in StartActivityRequest.
+  public var staleTime: ProtoTimestamp?
+  public var relevanceScore: Double?
+  /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), methodName: String = "", sessionType: String = "", durationMs: Int64 = 0, startedAt: ProtoTimestamp? = nil, completesByItself: Bool = false, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", requestId: String = "") {
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), duration: ProtoDuration? = nil, startTime: ProtoTimestamp? = nil, completesByItself: Bool = false, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "") {
     self.activityId = activityId
     self.app = app
     self.environment = environment
     self.origin = origin
     self.methodName = methodName
     self.sessionType = sessionType
-    self.durationMs = durationMs
-    self.startedAt = startedAt
+    self.duration = duration
+    self.startTime = startTime
     self.completesByItself = completesByItself
     self.attributesType = attributesType
-    self.attributes = attributes
+    self.attributesJson = attributesJson
     self.alert = alert
     self.installationId = installationId
+    self.staleTime = staleTime
+    self.relevanceScore = relevanceScore
     self.requestId = requestId
   }
 
@@ -72,15 +79,15 @@ public struct StartTimerRequest: ValidatedMessage {
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        self.sessionType = try reader.string()
+        self.sessionType = try reader.enumeration(TimerSessionType.self)
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.durationMs = try reader.int64()
+        self.duration = try ProtoDuration(from: &reader)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        self.startedAt = try ProtoTimestamp(from: &reader)
+        self.startTime = try ProtoTimestamp(from: &reader)
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
@@ -92,7 +99,7 @@ public struct StartTimerRequest: ValidatedMessage {
       case 10:
         try reader.accept(10, &seen0)
         if try reader.null() { break }
-        self.attributes = try ProtoStruct(from: &reader)
+        self.attributesJson = try reader.string()
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
@@ -103,6 +110,14 @@ public struct StartTimerRequest: ValidatedMessage {
         self.installationId = try reader.string()
       case 13:
         try reader.accept(13, &seen0)
+        if try reader.null() { break }
+        self.staleTime = try ProtoTimestamp(from: &reader)
+      case 14:
+        try reader.accept(14, &seen0)
+        if try reader.null() { break }
+        self.relevanceScore = try reader.double()
+      case 15:
+        try reader.accept(15, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
       default: try reader.skipValue()
@@ -119,30 +134,35 @@ public struct StartTimerRequest: ValidatedMessage {
       if name.matches("alert") { return 11 }
     case 6:
       if name.matches("origin") { return 3 }
+    case 8:
+      if name.matches("duration") { return 6 }
     case 9:
-      if name.matches("startedAt") { return 7 }
-      if name.matches("requestId") { return 13 }
+      if name.matches("startTime") { return 7 }
+      if name.matches("staleTime") { return 13 }
+      if name.matches("requestId") { return 15 }
     case 10:
       if name.matches("activityId") { return 0 }
       if name.matches("methodName") { return 4 }
-      if name.matches("durationMs") { return 6 }
-      if name.matches("started_at") { return 7 }
-      if name.matches("attributes") { return 10 }
-      if name.matches("request_id") { return 13 }
+      if name.matches("start_time") { return 7 }
+      if name.matches("stale_time") { return 13 }
+      if name.matches("request_id") { return 15 }
     case 11:
       if name.matches("activity_id") { return 0 }
       if name.matches("environment") { return 2 }
       if name.matches("method_name") { return 4 }
       if name.matches("sessionType") { return 5 }
-      if name.matches("duration_ms") { return 6 }
     case 12:
       if name.matches("session_type") { return 5 }
     case 14:
       if name.matches("attributesType") { return 9 }
+      if name.matches("attributesJson") { return 10 }
       if name.matches("installationId") { return 12 }
+      if name.matches("relevanceScore") { return 14 }
     case 15:
       if name.matches("attributes_type") { return 9 }
+      if name.matches("attributes_json") { return 10 }
       if name.matches("installation_id") { return 12 }
+      if name.matches("relevance_score") { return 14 }
     case 17:
       if name.matches("completesByItself") { return 8 }
     case 19:
@@ -174,16 +194,16 @@ public struct StartTimerRequest: ValidatedMessage {
       writer.name(",\"methodName\":")
       writer.string(self.methodName)
     }
-    if !self.sessionType.isEmpty {
+    if self.sessionType.rawValue != 0 {
       writer.name(",\"sessionType\":")
-      writer.string(self.sessionType)
+      writer.enumeration(self.sessionType)
     }
-    if self.durationMs != 0 {
-      writer.name(",\"durationMs\":")
-      writer.int64(self.durationMs)
+    if let value = self.duration {
+      writer.name(",\"duration\":")
+      value.encode(to: &writer)
     }
-    if let value = self.startedAt {
-      writer.name(",\"startedAt\":")
+    if let value = self.startTime {
+      writer.name(",\"startTime\":")
       value.encode(to: &writer)
     }
     if self.completesByItself {
@@ -194,9 +214,9 @@ public struct StartTimerRequest: ValidatedMessage {
       writer.name(",\"attributesType\":")
       writer.string(self.attributesType)
     }
-    if let value = self.attributes {
-      writer.name(",\"attributes\":")
-      value.encode(to: &writer)
+    if !self.attributesJson.isEmpty {
+      writer.name(",\"attributesJson\":")
+      writer.string(self.attributesJson)
     }
     if let value = self.alert {
       writer.name(",\"alert\":")
@@ -205,6 +225,14 @@ public struct StartTimerRequest: ValidatedMessage {
     if !self.installationId.isEmpty {
       writer.name(",\"installationId\":")
       writer.string(self.installationId)
+    }
+    if let value = self.staleTime {
+      writer.name(",\"staleTime\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.relevanceScore {
+      writer.name(",\"relevanceScore\":")
+      writer.double(value)
     }
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
@@ -224,8 +252,11 @@ public struct StartTimerRequest: ValidatedMessage {
     violations.enumeration(self.origin, "origin")
     violations.specified(self.origin, "origin")
     violations.text(self.methodName, "methodName", max: 100)
-    violations.oneOf(self.sessionType, "sessionType", ["countdown", "countup", "freestyle", "interval", "multi", "quick", "rest", "single"], "must be one of countdown, countup, freestyle, interval, multi, quick, rest, single", reason: "SESSION_TYPE_UNKNOWN")
-    if !(self.durationMs == 0) { violations.range(self.durationMs, "durationMs", from: 1000, to: 28800000) }
+    violations.enumeration(self.sessionType, "sessionType")
+    violations.specified(self.sessionType, "sessionType")
+    if let value = self.duration {
+      violations.duration(value, "duration", from: 1, to: 28800)
+    }
     violations.text(self.attributesType, "attributesType", max: 256)
     if let value = self.alert {
       let count = violations.count
@@ -233,6 +264,9 @@ public struct StartTimerRequest: ValidatedMessage {
       violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if let value = self.relevanceScore {
+      violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
+    }
     violations.text(self.requestId, "requestId", max: 64)
   }
 }
@@ -282,15 +316,18 @@ public struct StartTimerResponse: ProtoMessage {
   }
 }
 
-public struct PauseTimerRequest: ProtoMessage {
+public struct PauseTimerRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.PauseTimerRequest" }
 
   public var activityId: String = ""
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "") {
+  public init(activityId: String = "", requestId: String = "") {
     self.activityId = activityId
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -302,6 +339,10 @@ public struct PauseTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -310,8 +351,11 @@ public struct PauseTimerRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 9:
+      if name.matches("requestId") { return 1 }
     case 10:
       if name.matches("activityId") { return 0 }
+      if name.matches("request_id") { return 1 }
     case 11:
       if name.matches("activity_id") { return 0 }
     default: break
@@ -325,7 +369,15 @@ public struct PauseTimerRequest: ProtoMessage {
       writer.name(",\"activityId\":")
       writer.string(self.activityId)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -374,15 +426,18 @@ public struct PauseTimerResponse: ProtoMessage {
   }
 }
 
-public struct ResumeTimerRequest: ProtoMessage {
+public struct ResumeTimerRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.ResumeTimerRequest" }
 
   public var activityId: String = ""
+  /// A repeated request within 24 h returns the stored response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "") {
+  public init(activityId: String = "", requestId: String = "") {
     self.activityId = activityId
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -394,6 +449,10 @@ public struct ResumeTimerRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.activityId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -402,8 +461,11 @@ public struct ResumeTimerRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 9:
+      if name.matches("requestId") { return 1 }
     case 10:
       if name.matches("activityId") { return 0 }
+      if name.matches("request_id") { return 1 }
     case 11:
       if name.matches("activity_id") { return 0 }
     default: break
@@ -417,7 +479,15 @@ public struct ResumeTimerRequest: ProtoMessage {
       writer.name(",\"activityId\":")
       writer.string(self.activityId)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -655,6 +725,7 @@ public enum TimersServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.TimersService"
 
+  /// StartTimer starts an activity that shows a timer, like StartActivity.
   public static let startTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/StartTimer",
     kind: .unary, idempotency: .unknown,
@@ -663,6 +734,7 @@ public enum TimersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers", body: "*"),
     ], scope: "activities:write")
+  /// PauseTimer pauses a running timer.
   public static let pauseTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/PauseTimer",
     kind: .unary, idempotency: .unknown,
@@ -671,6 +743,7 @@ public enum TimersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:pause", body: "*"),
     ], scope: "activities:write")
+  /// ResumeTimer continues a paused timer.
   public static let resumeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/ResumeTimer",
     kind: .unary, idempotency: .unknown,
@@ -689,8 +762,8 @@ public enum TimersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:stop", body: "*"),
     ], scope: "activities:write")
-  /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
-  /// Returns a completed timer unchanged.
+  /// CompleteTimer ends the activity with the session type `completed` in its content-state. It stays on the Lock Screen
+  /// for five minutes. Returns a completed timer unchanged.
   public static let completeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/CompleteTimer",
     kind: .unary, idempotency: .idempotent,
@@ -711,14 +784,17 @@ public struct TimersServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
+  /// StartTimer starts an activity that shows a timer, like StartActivity.
   public func startTimer(_ request: StartTimerRequest, options: CallOptions = .init()) async throws -> StartTimerResponse {
     try await caller.unary(TimersServiceMethods.startTimer, request, options: options)
   }
 
+  /// PauseTimer pauses a running timer.
   public func pauseTimer(_ request: PauseTimerRequest, options: CallOptions = .init()) async throws -> PauseTimerResponse {
     try await caller.unary(TimersServiceMethods.pauseTimer, request, options: options)
   }
 
+  /// ResumeTimer continues a paused timer.
   public func resumeTimer(_ request: ResumeTimerRequest, options: CallOptions = .init()) async throws -> ResumeTimerResponse {
     try await caller.unary(TimersServiceMethods.resumeTimer, request, options: options)
   }
@@ -729,8 +805,8 @@ public struct TimersServiceClient: Sendable {
     try await caller.unary(TimersServiceMethods.stopTimer, request, options: options)
   }
 
-  /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
-  /// Returns a completed timer unchanged.
+  /// CompleteTimer ends the activity with the session type `completed` in its content-state. It stays on the Lock Screen
+  /// for five minutes. Returns a completed timer unchanged.
   public func completeTimer(_ request: CompleteTimerRequest, options: CallOptions = .init()) async throws -> CompleteTimerResponse {
     try await caller.unary(TimersServiceMethods.completeTimer, request, options: options)
   }

@@ -4,6 +4,72 @@
 public import CampanileCall
 public import CampanileCodec
 
+/// InterruptionLevel is the importance of an alert, which decides whether it interrupts the user.
+public enum InterruptionLevel: ProtoEnum {
+  case unspecified
+  /// Added to the list of notifications without lighting up the screen or playing a sound.
+  case passive
+  case active
+  /// Presented immediately, also during a Focus. Requires a capability of the app.
+  case timeSensitive
+  /// Presented immediately, with its sound even if the device is muted. Requires an entitlement from Apple.
+  case critical
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .passive
+    case 2: self = .active
+    case 3: self = .timeSensitive
+    case 4: self = .critical
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .passive: 1
+    case .active: 2
+    case .timeSensitive: 3
+    case .critical: 4
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "INTERRUPTION_LEVEL_UNSPECIFIED"
+    case .passive: "INTERRUPTION_LEVEL_PASSIVE"
+    case .active: "INTERRUPTION_LEVEL_ACTIVE"
+    case .timeSensitive: "INTERRUPTION_LEVEL_TIME_SENSITIVE"
+    case .critical: "INTERRUPTION_LEVEL_CRITICAL"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 25:
+      if name.matches("INTERRUPTION_LEVEL_ACTIVE") { return 2 }
+    case 26:
+      if name.matches("INTERRUPTION_LEVEL_PASSIVE") { return 1 }
+    case 27:
+      if name.matches("INTERRUPTION_LEVEL_CRITICAL") { return 4 }
+    case 30:
+      if name.matches("INTERRUPTION_LEVEL_UNSPECIFIED") { return 0 }
+    case 33:
+      if name.matches("INTERRUPTION_LEVEL_TIME_SENSITIVE") { return 3 }
+    default: break
+    }
+    return nil
+  }
+}
+
 public struct StartUnreadActivityRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.StartUnreadActivityRequest" }
 
@@ -11,29 +77,35 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
   public var app: String = ""
   public var environment: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// Number of newest notifications to show; 0 means 3.
+  /// Number of newest notifications to show. Not set: 3.
   public var itemsMax: Int32 = 0
   /// As in StartActivityRequest.
   public var attributesType: String = ""
-  public var attributes: ProtoStruct?
+  public var attributesJson: String = ""
   public var alert: Alert?
   public var installationId: String = ""
   public var renews: Bool = false
+  /// As in StartActivityRequest.
+  public var staleTime: ProtoTimestamp?
+  public var relevanceScore: Double?
+  /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), itemsMax: Int32 = 0, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", renews: Bool = false, requestId: String = "") {
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), itemsMax: Int32 = 0, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", renews: Bool = false, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "") {
     self.activityId = activityId
     self.app = app
     self.environment = environment
     self.origin = origin
     self.itemsMax = itemsMax
     self.attributesType = attributesType
-    self.attributes = attributes
+    self.attributesJson = attributesJson
     self.alert = alert
     self.installationId = installationId
     self.renews = renews
+    self.staleTime = staleTime
+    self.relevanceScore = relevanceScore
     self.requestId = requestId
   }
 
@@ -69,7 +141,7 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.attributes = try ProtoStruct(from: &reader)
+        self.attributesJson = try reader.string()
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -84,6 +156,14 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
         self.renews = try reader.bool()
       case 10:
         try reader.accept(10, &seen0)
+        if try reader.null() { break }
+        self.staleTime = try ProtoTimestamp(from: &reader)
+      case 11:
+        try reader.accept(11, &seen0)
+        if try reader.null() { break }
+        self.relevanceScore = try reader.double()
+      case 12:
+        try reader.accept(12, &seen0)
         if try reader.null() { break }
         self.requestId = try reader.string()
       default: try reader.skipValue()
@@ -105,20 +185,25 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       if name.matches("itemsMax") { return 4 }
     case 9:
       if name.matches("items_max") { return 4 }
-      if name.matches("requestId") { return 10 }
+      if name.matches("staleTime") { return 10 }
+      if name.matches("requestId") { return 12 }
     case 10:
       if name.matches("activityId") { return 0 }
-      if name.matches("attributes") { return 6 }
-      if name.matches("request_id") { return 10 }
+      if name.matches("stale_time") { return 10 }
+      if name.matches("request_id") { return 12 }
     case 11:
       if name.matches("activity_id") { return 0 }
       if name.matches("environment") { return 2 }
     case 14:
       if name.matches("attributesType") { return 5 }
+      if name.matches("attributesJson") { return 6 }
       if name.matches("installationId") { return 8 }
+      if name.matches("relevanceScore") { return 11 }
     case 15:
       if name.matches("attributes_type") { return 5 }
+      if name.matches("attributes_json") { return 6 }
       if name.matches("installation_id") { return 8 }
+      if name.matches("relevance_score") { return 11 }
     default: break
     }
     return -1
@@ -150,9 +235,9 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       writer.name(",\"attributesType\":")
       writer.string(self.attributesType)
     }
-    if let value = self.attributes {
-      writer.name(",\"attributes\":")
-      value.encode(to: &writer)
+    if !self.attributesJson.isEmpty {
+      writer.name(",\"attributesJson\":")
+      writer.string(self.attributesJson)
     }
     if let value = self.alert {
       writer.name(",\"alert\":")
@@ -165,6 +250,14 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
     if self.renews {
       writer.name(",\"renews\":")
       writer.bool(self.renews)
+    }
+    if let value = self.staleTime {
+      writer.name(",\"staleTime\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.relevanceScore {
+      writer.name(",\"relevanceScore\":")
+      writer.double(value)
     }
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
@@ -191,6 +284,9 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       violations.move(after: count, into: "alert")
     }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if let value = self.relevanceScore {
+      violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
+    }
     violations.text(self.requestId, "requestId", max: 64)
   }
 }
@@ -410,27 +506,31 @@ public struct SendAlertRequest: ValidatedMessage {
   public var notificationId: String = ""
   /// Sends only to devices of this app; empty for all.
   public var app: String = ""
-  /// Absent makes it a background push (`content-available`), which the user does not see.
+  /// Without an alert and a badge it is a background push, which the user does not see.
   public var alert: Alert?
   public var subtitle: String?
+  /// The number on the app's icon; 0 removes it. Without an alert, only the number changes.
   public var badge: Int32?
   public var category: String = ""
   public var threadId: String = ""
-  /// Empty for the system's default.
-  public var interruptionLevel: String = ""
+  /// Not set: the system's default. CRITICAL requires a critical sound.
+  public var interruptionLevel: InterruptionLevel = InterruptionLevel()
   public var mutableContent: Bool = false
-  /// The member `data` next to `aps`, such as the bucket and the attachments.
-  public var data: ProtoStruct?
+  /// Also wakes the app in the background (`content-available`). A background push always does.
+  public var contentAvailable: Bool = false
+  /// A JSON object, which is pushed byte for byte as the member `data` next to `aps`, such as the bucket and the
+  /// attachments. Empty: no such member.
+  public var dataJson: String = ""
   /// A newer push with the same id replaces it on the device.
   public var collapseId: String = ""
   /// Expiration time of the push; absent: one day from now.
   public var expireTime: ProtoTimestamp?
-  /// Delivered at a time that suits the device.
-  public var lowPriority: Bool = false
+  /// Not set: AUTOMATIC, which is HIGH. A background push is always LOW.
+  public var urgency: PushUrgency = PushUrgency()
 
   public init() {}
 
-  public init(userId: String = "", alertId: String = "", notificationId: String = "", app: String = "", alert: Alert? = nil, subtitle: String? = nil, badge: Int32? = nil, category: String = "", threadId: String = "", interruptionLevel: String = "", mutableContent: Bool = false, data: ProtoStruct? = nil, collapseId: String = "", expireTime: ProtoTimestamp? = nil, lowPriority: Bool = false) {
+  public init(userId: String = "", alertId: String = "", notificationId: String = "", app: String = "", alert: Alert? = nil, subtitle: String? = nil, badge: Int32? = nil, category: String = "", threadId: String = "", interruptionLevel: InterruptionLevel = InterruptionLevel(), mutableContent: Bool = false, contentAvailable: Bool = false, dataJson: String = "", collapseId: String = "", expireTime: ProtoTimestamp? = nil, urgency: PushUrgency = PushUrgency()) {
     self.userId = userId
     self.alertId = alertId
     self.notificationId = notificationId
@@ -442,10 +542,11 @@ public struct SendAlertRequest: ValidatedMessage {
     self.threadId = threadId
     self.interruptionLevel = interruptionLevel
     self.mutableContent = mutableContent
-    self.data = data
+    self.contentAvailable = contentAvailable
+    self.dataJson = dataJson
     self.collapseId = collapseId
     self.expireTime = expireTime
-    self.lowPriority = lowPriority
+    self.urgency = urgency
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -492,7 +593,7 @@ public struct SendAlertRequest: ValidatedMessage {
       case 9:
         try reader.accept(9, &seen0)
         if try reader.null() { break }
-        self.interruptionLevel = try reader.string()
+        self.interruptionLevel = try reader.enumeration(InterruptionLevel.self)
       case 10:
         try reader.accept(10, &seen0)
         if try reader.null() { break }
@@ -500,19 +601,23 @@ public struct SendAlertRequest: ValidatedMessage {
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
-        self.data = try ProtoStruct(from: &reader)
+        self.contentAvailable = try reader.bool()
       case 12:
         try reader.accept(12, &seen0)
         if try reader.null() { break }
-        self.collapseId = try reader.string()
+        self.dataJson = try reader.string()
       case 13:
         try reader.accept(13, &seen0)
         if try reader.null() { break }
-        self.expireTime = try ProtoTimestamp(from: &reader)
+        self.collapseId = try reader.string()
       case 14:
         try reader.accept(14, &seen0)
         if try reader.null() { break }
-        self.lowPriority = try reader.bool()
+        self.expireTime = try ProtoTimestamp(from: &reader)
+      case 15:
+        try reader.accept(15, &seen0)
+        if try reader.null() { break }
+        self.urgency = try reader.enumeration(PushUrgency.self)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -523,8 +628,6 @@ public struct SendAlertRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 3 }
-    case 4:
-      if name.matches("data") { return 11 }
     case 5:
       if name.matches("alert") { return 4 }
       if name.matches("badge") { return 6 }
@@ -533,30 +636,33 @@ public struct SendAlertRequest: ValidatedMessage {
     case 7:
       if name.matches("user_id") { return 0 }
       if name.matches("alertId") { return 1 }
+      if name.matches("urgency") { return 15 }
     case 8:
       if name.matches("alert_id") { return 1 }
       if name.matches("subtitle") { return 5 }
       if name.matches("category") { return 7 }
       if name.matches("threadId") { return 8 }
+      if name.matches("dataJson") { return 12 }
     case 9:
       if name.matches("thread_id") { return 8 }
+      if name.matches("data_json") { return 12 }
     case 10:
-      if name.matches("collapseId") { return 12 }
-      if name.matches("expireTime") { return 13 }
+      if name.matches("collapseId") { return 13 }
+      if name.matches("expireTime") { return 14 }
     case 11:
-      if name.matches("collapse_id") { return 12 }
-      if name.matches("expire_time") { return 13 }
-      if name.matches("lowPriority") { return 14 }
-    case 12:
-      if name.matches("low_priority") { return 14 }
+      if name.matches("collapse_id") { return 13 }
+      if name.matches("expire_time") { return 14 }
     case 14:
       if name.matches("notificationId") { return 2 }
       if name.matches("mutableContent") { return 10 }
     case 15:
       if name.matches("notification_id") { return 2 }
       if name.matches("mutable_content") { return 10 }
+    case 16:
+      if name.matches("contentAvailable") { return 11 }
     case 17:
       if name.matches("interruptionLevel") { return 9 }
+      if name.matches("content_available") { return 11 }
     case 18:
       if name.matches("interruption_level") { return 9 }
     default: break
@@ -602,17 +708,21 @@ public struct SendAlertRequest: ValidatedMessage {
       writer.name(",\"threadId\":")
       writer.string(self.threadId)
     }
-    if !self.interruptionLevel.isEmpty {
+    if self.interruptionLevel.rawValue != 0 {
       writer.name(",\"interruptionLevel\":")
-      writer.string(self.interruptionLevel)
+      writer.enumeration(self.interruptionLevel)
     }
     if self.mutableContent {
       writer.name(",\"mutableContent\":")
       writer.bool(self.mutableContent)
     }
-    if let value = self.data {
-      writer.name(",\"data\":")
-      value.encode(to: &writer)
+    if self.contentAvailable {
+      writer.name(",\"contentAvailable\":")
+      writer.bool(self.contentAvailable)
+    }
+    if !self.dataJson.isEmpty {
+      writer.name(",\"dataJson\":")
+      writer.string(self.dataJson)
     }
     if !self.collapseId.isEmpty {
       writer.name(",\"collapseId\":")
@@ -622,9 +732,9 @@ public struct SendAlertRequest: ValidatedMessage {
       writer.name(",\"expireTime\":")
       value.encode(to: &writer)
     }
-    if self.lowPriority {
-      writer.name(",\"lowPriority\":")
-      writer.bool(self.lowPriority)
+    if self.urgency.rawValue != 0 {
+      writer.name(",\"urgency\":")
+      writer.enumeration(self.urgency)
     }
     writer.endObject(object)
   }
@@ -649,8 +759,9 @@ public struct SendAlertRequest: ValidatedMessage {
     }
     violations.text(self.category, "category", max: 128)
     violations.text(self.threadId, "threadId", max: 128)
-    if !(self.interruptionLevel.isEmpty) { violations.oneOf(self.interruptionLevel, "interruptionLevel", ["passive", "active", "time-sensitive", "critical"], "must be passive, active, time-sensitive or critical", reason: "INTERRUPTION_LEVEL_UNKNOWN") }
+    violations.enumeration(self.interruptionLevel, "interruptionLevel")
     violations.textBytes(self.collapseId, "collapseId", max: 64)
+    violations.enumeration(self.urgency, "urgency")
   }
 }
 
@@ -751,7 +862,7 @@ public enum UnreadServiceMethods {
       HTTPRule(verb: "POST", template: "/activities/v1/users/{user_id}/unreadSummary", body: "*"),
     ], scope: "activities:operate")
   /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
-  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
+  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`; it therefore has no `request_id`.
   public static let sendAlert = MethodDescriptor(
     path: "campanile.activities.v1.UnreadService/SendAlert",
     kind: .unary, idempotency: .idempotent,
@@ -784,7 +895,7 @@ public struct UnreadServiceClient: Sendable {
   }
 
   /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
-  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
+  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`; it therefore has no `request_id`.
   public func sendAlert(_ request: SendAlertRequest, options: CallOptions = .init()) async throws -> SendAlertResponse {
     try await caller.unary(UnreadServiceMethods.sendAlert, request, options: options)
   }

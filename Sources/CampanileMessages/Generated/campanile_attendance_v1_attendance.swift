@@ -141,6 +141,7 @@ public struct Attendance: ProtoMessage {
   /// The caller who recorded it last: a member's id, or the name of a principal such as `service/import`.
   public var recordedBy: String = ""
   public var updateTime: ProtoTimestamp?
+  /// Changes with every change of the record (AIP-154).
   public var etag: String = ""
 
   public init() {}
@@ -252,7 +253,7 @@ public struct Attendance: ProtoMessage {
   }
 }
 
-public struct RecordAttendanceRequest: ProtoMessage {
+public struct RecordAttendanceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.RecordAttendanceRequest" }
 
   public var memberId: String = ""
@@ -348,6 +349,12 @@ public struct RecordAttendanceRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.status, "status")
+    violations.specified(self.status, "status")
+    violations.text(self.requestId, "requestId", max: 64)
+  }
 }
 
 public struct RecordAttendanceResponse: ProtoMessage {
@@ -395,17 +402,18 @@ public struct RecordAttendanceResponse: ProtoMessage {
   }
 }
 
-public struct BatchRecordAttendanceRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.attendance.v1.BatchRecordAttendanceRequest" }
+public struct RecordMeetingAttendanceRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.RecordMeetingAttendanceRequest" }
 
   public var meetingId: String = ""
   /// 1 to 1000 entries, each member once.
-  public var entries: [BatchRecordAttendanceRequest.AttendanceEntry] = []
+  public var entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = []
+  /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(meetingId: String = "", entries: [BatchRecordAttendanceRequest.AttendanceEntry] = [], requestId: String = "") {
+  public init(meetingId: String = "", entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = [], requestId: String = "") {
     self.meetingId = meetingId
     self.entries = entries
     self.requestId = requestId
@@ -425,7 +433,7 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.entries.append(try BatchRecordAttendanceRequest.AttendanceEntry(from: &reader))
+          self.entries.append(try RecordMeetingAttendanceRequest.AttendanceEntry(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 2:
@@ -475,9 +483,19 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
     writer.endObject(object)
   }
 
+  public func validate(into violations: inout Violations) {
+    violations.entries(self.entries.count, "entries", min: 1, max: 1000)
+    for (index, value) in self.entries.enumerated() {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "entries", index: index)
+    }
+    violations.text(self.requestId, "requestId", max: 64)
+  }
+
   /// AttendanceEntry is one member's status.
-  public struct AttendanceEntry: ProtoMessage {
-    public static var protoFullName: String { "campanile.attendance.v1.BatchRecordAttendanceRequest.AttendanceEntry" }
+  public struct AttendanceEntry: ValidatedMessage {
+    public static var protoFullName: String { "campanile.attendance.v1.RecordMeetingAttendanceRequest.AttendanceEntry" }
 
     public var memberId: String = ""
     public var status: AttendanceStatus = AttendanceStatus()
@@ -533,11 +551,16 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
       }
       writer.endObject(object)
     }
+
+    public func validate(into violations: inout Violations) {
+      violations.enumeration(self.status, "status")
+      violations.specified(self.status, "status")
+    }
   }
 }
 
-public struct BatchRecordAttendanceResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.attendance.v1.BatchRecordAttendanceResponse" }
+public struct RecordMeetingAttendanceResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.RecordMeetingAttendanceResponse" }
 
   /// In the order of the request.
   public var attendances: [Attendance] = []
@@ -591,12 +614,13 @@ public struct BatchRecordAttendanceResponse: ProtoMessage {
   }
 }
 
-public struct ConfirmAttendanceRequest: ProtoMessage {
+public struct ConfirmAttendanceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ConfirmAttendanceRequest" }
 
   public var meetingId: String = ""
   /// PRESENT, ABSENT, EXCUSED, or NOT_CONFIRMED to withdraw a confirmation.
   public var status: AttendanceStatus = AttendanceStatus()
+  /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -660,6 +684,12 @@ public struct ConfirmAttendanceRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.status, "status")
+    violations.specified(self.status, "status")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -829,10 +859,12 @@ public struct GetCheckInCodeResponse: ProtoMessage {
   }
 }
 
-public struct CheckInRequest: ProtoMessage {
+public struct CheckInRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CheckInRequest" }
 
+  /// A code from GetCheckInCode. Malformed and forged codes get the same error.
   public var code: String = ""
+  /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -885,6 +917,13 @@ public struct CheckInRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x0, 0x800000000, 1, 1), .init(0x0, 0x20000000000, 1, 1), .init(0x2000000000000, 0x0, 1, 1), .init(0x400000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 19), .init(0x400000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 19), .init(0x400000000000, 0x0, 1, 1), .init(0x3ff200000000000, 0x7fffffe87fffffe, 22, 22))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.code, "code", Self.textPattern0, "is not a valid check-in code", reason: "CODE_INVALID")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -1031,13 +1070,17 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
   public var attendances: [Attendance] = []
   public var nextPageToken: String = ""
   public var counts: AttendanceCounts?
+  /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
+  /// and continues from the first page's token misses nothing.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(attendances: [Attendance] = [], nextPageToken: String = "", counts: AttendanceCounts? = nil) {
+  public init(attendances: [Attendance] = [], nextPageToken: String = "", counts: AttendanceCounts? = nil, resumeToken: String = "") {
     self.attendances = attendances
     self.nextPageToken = nextPageToken
     self.counts = counts
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1061,6 +1104,10 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.counts = try AttendanceCounts(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1073,6 +1120,9 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
       if name.matches("counts") { return 2 }
     case 11:
       if name.matches("attendances") { return 0 }
+      if name.matches("resumeToken") { return 3 }
+    case 12:
+      if name.matches("resume_token") { return 3 }
     case 13:
       if name.matches("nextPageToken") { return 1 }
     case 15:
@@ -1100,6 +1150,10 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
     if let value = self.counts {
       writer.name(",\"counts\":")
       value.encode(to: &writer)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
     }
     writer.endObject(object)
   }
@@ -1192,8 +1246,9 @@ public struct ListMemberAttendanceRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMemberAttendanceRequest" }
 
   public var memberId: String = ""
-  /// Only meetings of this year; 0 means all years.
+  /// Only meetings of this year, 1700 to 2999, in the lodge's time zone; 0 means all years.
   public var year: Int32 = 0
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1273,6 +1328,7 @@ public struct ListMemberAttendanceRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
+    if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -1283,12 +1339,16 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
   /// The recorded ones, newest meeting first.
   public var attendances: [Attendance] = []
   public var nextPageToken: String = ""
+  /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
+  /// and continues from the first page's token misses nothing.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(attendances: [Attendance] = [], nextPageToken: String = "") {
+  public init(attendances: [Attendance] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.attendances = attendances
     self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1308,6 +1368,10 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1318,6 +1382,9 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
     switch name.count {
     case 11:
       if name.matches("attendances") { return 0 }
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
     case 13:
       if name.matches("nextPageToken") { return 1 }
     case 15:
@@ -1341,6 +1408,10 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
     if !self.nextPageToken.isEmpty {
       writer.name(",\"nextPageToken\":")
       writer.string(self.nextPageToken)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
     }
     writer.endObject(object)
   }

@@ -17,16 +17,16 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "PUT", template: "/attendance/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
     ], scope: "attendance:write")
-  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
-  public static let batchRecordAttendance = MethodDescriptor(
-    path: "campanile.attendance.v1.AttendanceService/BatchRecordAttendance",
+  /// RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
+  public static let recordMeetingAttendance = MethodDescriptor(
+    path: "campanile.attendance.v1.AttendanceService/RecordMeetingAttendance",
     kind: .unary, idempotency: .idempotent,
-    requestType: "campanile.attendance.v1.BatchRecordAttendanceRequest",
-    responseType: "campanile.attendance.v1.BatchRecordAttendanceResponse",
+    requestType: "campanile.attendance.v1.RecordMeetingAttendanceRequest",
+    responseType: "campanile.attendance.v1.RecordMeetingAttendanceResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}/attendance:batchRecord", body: "*"),
+      HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}/attendance:record", body: "*"),
     ], scope: "attendance:write")
-  /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
+  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
   /// with the reason CONFIRMATION_LATE.
   public static let confirmAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ConfirmAttendance",
@@ -47,7 +47,7 @@ public enum AttendanceServiceMethods {
     ], scope: "attendance:read", hasSecretResponse: true)
   /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
   /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
-  /// CHECK_IN_CLOSED.
+  /// CHECK_IN_CLOSED. A malformed or forged code: INVALID_ARGUMENT with the reason CODE_INVALID.
   public static let checkIn = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/CheckIn",
     kind: .unary, idempotency: .unknown,
@@ -75,26 +75,32 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/attendance", body: ""),
     ], scope: "attendance:read")
-  /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
-  /// returns all objects. Members receive only their own attendance.
-  public static let listChanges = MethodDescriptor(
-    path: "campanile.attendance.v1.AttendanceService/ListChanges",
+  /// ListRosterChanges pages through the members, meetings and attendance records that changed after a token. Each is
+  /// returned once, in its current state, ordered by last change. Members receive only their own attendance.
+  ///
+  /// Deletions are retained for 400 days. An older token, or one from another role or database: OUT_OF_RANGE with the
+  /// reason TOKEN_TOO_OLD. Then begin again with `from_start`, and discard the objects that are not returned.
+  public static let listRosterChanges = MethodDescriptor(
+    path: "campanile.attendance.v1.AttendanceService/ListRosterChanges",
     kind: .unary, idempotency: .noSideEffects,
-    requestType: "campanile.attendance.v1.ListChangesRequest",
-    responseType: "campanile.attendance.v1.ListChangesResponse",
+    requestType: "campanile.attendance.v1.ListRosterChangesRequest",
+    responseType: "campanile.attendance.v1.ListRosterChangesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/attendance/v1/attendance/changes", body: ""),
+      HTTPRule(verb: "GET", template: "/attendance/v1/changes", body: ""),
     ], scope: "attendance:read")
-  /// WatchChanges streams the changes since the token, then every further change as it is committed.
-  public static let watchChanges = MethodDescriptor(
-    path: "campanile.attendance.v1.AttendanceService/WatchChanges",
+  /// WatchRosterChanges streams the changes after a token, then every further change as it is committed. It ends with
+  /// the same error as ListRosterChanges, also when the caller's role changes.
+  public static let watchRosterChanges = MethodDescriptor(
+    path: "campanile.attendance.v1.AttendanceService/WatchRosterChanges",
     kind: .serverStreaming, idempotency: .noSideEffects,
-    requestType: "campanile.attendance.v1.WatchChangesRequest",
-    responseType: "campanile.attendance.v1.WatchChangesResponse",
-    httpRules: [], scope: "attendance:read")
+    requestType: "campanile.attendance.v1.WatchRosterChangesRequest",
+    responseType: "campanile.attendance.v1.WatchRosterChangesResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/attendance/v1/changes:watch", body: ""),
+    ], scope: "attendance:read")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [recordAttendance, batchRecordAttendance, confirmAttendance, getCheckInCode, checkIn, listMeetingAttendance, listMemberAttendance, listChanges, watchChanges]
+  public static let all: [MethodDescriptor] = [recordAttendance, recordMeetingAttendance, confirmAttendance, getCheckInCode, checkIn, listMeetingAttendance, listMemberAttendance, listRosterChanges, watchRosterChanges]
 }
 
 /// Calls `campanile.attendance.v1.AttendanceService`.
@@ -109,12 +115,12 @@ public struct AttendanceServiceClient: Sendable {
     try await caller.unary(AttendanceServiceMethods.recordAttendance, request, options: options)
   }
 
-  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
-  public func batchRecordAttendance(_ request: BatchRecordAttendanceRequest, options: CallOptions = .init()) async throws -> BatchRecordAttendanceResponse {
-    try await caller.unary(AttendanceServiceMethods.batchRecordAttendance, request, options: options)
+  /// RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
+  public func recordMeetingAttendance(_ request: RecordMeetingAttendanceRequest, options: CallOptions = .init()) async throws -> RecordMeetingAttendanceResponse {
+    try await caller.unary(AttendanceServiceMethods.recordMeetingAttendance, request, options: options)
   }
 
-  /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
+  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
   /// with the reason CONFIRMATION_LATE.
   public func confirmAttendance(_ request: ConfirmAttendanceRequest, options: CallOptions = .init()) async throws -> ConfirmAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.confirmAttendance, request, options: options)
@@ -127,7 +133,7 @@ public struct AttendanceServiceClient: Sendable {
 
   /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
   /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
-  /// CHECK_IN_CLOSED.
+  /// CHECK_IN_CLOSED. A malformed or forged code: INVALID_ARGUMENT with the reason CODE_INVALID.
   public func checkIn(_ request: CheckInRequest, options: CallOptions = .init()) async throws -> CheckInResponse {
     try await caller.unary(AttendanceServiceMethods.checkIn, request, options: options)
   }
@@ -143,14 +149,18 @@ public struct AttendanceServiceClient: Sendable {
     try await caller.unary(AttendanceServiceMethods.listMemberAttendance, request, options: options)
   }
 
-  /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
-  /// returns all objects. Members receive only their own attendance.
-  public func listChanges(_ request: ListChangesRequest, options: CallOptions = .init()) async throws -> ListChangesResponse {
-    try await caller.unary(AttendanceServiceMethods.listChanges, request, options: options)
+  /// ListRosterChanges pages through the members, meetings and attendance records that changed after a token. Each is
+  /// returned once, in its current state, ordered by last change. Members receive only their own attendance.
+  ///
+  /// Deletions are retained for 400 days. An older token, or one from another role or database: OUT_OF_RANGE with the
+  /// reason TOKEN_TOO_OLD. Then begin again with `from_start`, and discard the objects that are not returned.
+  public func listRosterChanges(_ request: ListRosterChangesRequest, options: CallOptions = .init()) async throws -> ListRosterChangesResponse {
+    try await caller.unary(AttendanceServiceMethods.listRosterChanges, request, options: options)
   }
 
-  /// WatchChanges streams the changes since the token, then every further change as it is committed.
-  public func watchChanges(_ request: WatchChangesRequest, options: CallOptions = .init()) -> ResponseStream<WatchChangesResponse> {
-    caller.serverStreaming(AttendanceServiceMethods.watchChanges, request, options: options)
+  /// WatchRosterChanges streams the changes after a token, then every further change as it is committed. It ends with
+  /// the same error as ListRosterChanges, also when the caller's role changes.
+  public func watchRosterChanges(_ request: WatchRosterChangesRequest, options: CallOptions = .init()) -> ResponseStream<WatchRosterChangesResponse> {
+    caller.serverStreaming(AttendanceServiceMethods.watchRosterChanges, request, options: options)
   }
 }

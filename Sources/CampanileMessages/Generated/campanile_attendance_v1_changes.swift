@@ -3,8 +3,8 @@
 
 public import CampanileCodec
 
-/// RosterChange is the current state of one object, or its deletion.
-public struct RosterChange: ProtoMessage {
+/// RosterChange is the current state of one object that changed, or its deletion. Members are never deleted.
+public struct RosterChange: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.RosterChange" }
 
   public var change: Change?
@@ -39,12 +39,12 @@ public struct RosterChange: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
-        self.change = .deletedMeetingId(try reader.string())
+        self.change = .meetingDeleted(try RosterChange.MeetingDeleted(from: &reader))
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
-        self.change = .deletedAttendance(try Attendance(from: &reader))
+        self.change = .attendanceDeleted(try RosterChange.AttendanceDeleted(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -59,13 +59,14 @@ public struct RosterChange: ProtoMessage {
       if name.matches("meeting") { return 1 }
     case 10:
       if name.matches("attendance") { return 2 }
-    case 16:
-      if name.matches("deletedMeetingId") { return 3 }
+    case 14:
+      if name.matches("meetingDeleted") { return 3 }
+    case 15:
+      if name.matches("meeting_deleted") { return 3 }
     case 17:
-      if name.matches("deletedAttendance") { return 4 }
+      if name.matches("attendanceDeleted") { return 4 }
     case 18:
-      if name.matches("deleted_meeting_id") { return 3 }
-      if name.matches("deleted_attendance") { return 4 }
+      if name.matches("attendance_deleted") { return 4 }
     default: break
     }
     return -1
@@ -83,41 +84,166 @@ public struct RosterChange: ProtoMessage {
     case .attendance(let value):
       writer.name(",\"attendance\":")
       value.encode(to: &writer)
-    case .deletedMeetingId(let value):
-      writer.name(",\"deletedMeetingId\":")
-      writer.string(value)
-    case .deletedAttendance(let value):
-      writer.name(",\"deletedAttendance\":")
+    case .meetingDeleted(let value):
+      writer.name(",\"meetingDeleted\":")
+      value.encode(to: &writer)
+    case .attendanceDeleted(let value):
+      writer.name(",\"attendanceDeleted\":")
       value.encode(to: &writer)
     case nil: break
     }
     writer.endObject(object)
   }
 
+  public func validate(into violations: inout Violations) {
+    if case .member(let value)? = self.change {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "member")
+    }
+    if case .meeting(let value)? = self.change {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "meeting")
+    }
+  }
+
   public enum Change: Sendable, Hashable {
     case member(Member)
     case meeting(Meeting)
     case attendance(Attendance)
-    case deletedMeetingId(String)
-    /// Only its ids are set.
-    case deletedAttendance(Attendance)
+    case meetingDeleted(RosterChange.MeetingDeleted)
+    case attendanceDeleted(RosterChange.AttendanceDeleted)
+  }
+
+  /// MeetingDeleted reports a meeting that no longer exists. Its attendance records were deleted with it.
+  public struct MeetingDeleted: ProtoMessage {
+    public static var protoFullName: String { "campanile.attendance.v1.RosterChange.MeetingDeleted" }
+
+    public var meetingId: String = ""
+
+    public init() {}
+
+    public init(meetingId: String = "") {
+      self.meetingId = meetingId
+    }
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var seen0: UInt64 = 0
+      var more = try reader.beginObject()
+      while more {
+        switch Self.fieldIndex(try reader.key()) {
+        case 0:
+          try reader.accept(0, &seen0)
+          if try reader.null() { break }
+          self.meetingId = try reader.string()
+        default: try reader.skipValue()
+        }
+        more = try reader.nextMember()
+      }
+    }
+
+    private static func fieldIndex(_ name: JSONName) -> Int {
+      switch name.count {
+      case 9:
+        if name.matches("meetingId") { return 0 }
+      case 10:
+        if name.matches("meeting_id") { return 0 }
+      default: break
+      }
+      return -1
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      if !self.meetingId.isEmpty {
+        writer.name(",\"meetingId\":")
+        writer.string(self.meetingId)
+      }
+      writer.endObject(object)
+    }
+  }
+
+  /// AttendanceDeleted reports an attendance record that no longer exists.
+  public struct AttendanceDeleted: ProtoMessage {
+    public static var protoFullName: String { "campanile.attendance.v1.RosterChange.AttendanceDeleted" }
+
+    public var meetingId: String = ""
+    public var memberId: String = ""
+
+    public init() {}
+
+    public init(meetingId: String = "", memberId: String = "") {
+      self.meetingId = meetingId
+      self.memberId = memberId
+    }
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var seen0: UInt64 = 0
+      var more = try reader.beginObject()
+      while more {
+        switch Self.fieldIndex(try reader.key()) {
+        case 0:
+          try reader.accept(0, &seen0)
+          if try reader.null() { break }
+          self.meetingId = try reader.string()
+        case 1:
+          try reader.accept(1, &seen0)
+          if try reader.null() { break }
+          self.memberId = try reader.string()
+        default: try reader.skipValue()
+        }
+        more = try reader.nextMember()
+      }
+    }
+
+    private static func fieldIndex(_ name: JSONName) -> Int {
+      switch name.count {
+      case 8:
+        if name.matches("memberId") { return 1 }
+      case 9:
+        if name.matches("meetingId") { return 0 }
+        if name.matches("member_id") { return 1 }
+      case 10:
+        if name.matches("meeting_id") { return 0 }
+      default: break
+      }
+      return -1
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      if !self.meetingId.isEmpty {
+        writer.name(",\"meetingId\":")
+        writer.string(self.meetingId)
+      }
+      if !self.memberId.isEmpty {
+        writer.name(",\"memberId\":")
+        writer.string(self.memberId)
+      }
+      writer.endObject(object)
+    }
   }
 }
 
-public struct ListChangesRequest: ValidatedMessage {
-  public static var protoFullName: String { "campanile.attendance.v1.ListChangesRequest" }
+public struct ListRosterChangesRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.ListRosterChangesRequest" }
 
-  /// The token of the last processed response; empty for all objects. OUT_OF_RANGE with the reason TOKEN_TOO_OLD if it
-  /// is from another role or database, or older than the retained deletions. Then start over without a token.
-  public var since: String = ""
+  /// A token from a list, from changes or from a watch. If empty, the response has no changes and a token of the
+  /// present, unless `from_start` is set.
+  public var resumeToken: String = ""
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
+  /// Starts with the oldest retained change instead of the present, which returns all objects. Ignored with a
+  /// `resume_token`.
+  public var fromStart: Bool = false
 
   public init() {}
 
-  public init(since: String = "", pageSize: Int32 = 0) {
-    self.since = since
+  public init(resumeToken: String = "", pageSize: Int32 = 0, fromStart: Bool = false) {
+    self.resumeToken = resumeToken
     self.pageSize = pageSize
+    self.fromStart = fromStart
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -128,11 +254,15 @@ public struct ListChangesRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.since = try reader.string()
+        self.resumeToken = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.fromStart = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -141,12 +271,17 @@ public struct ListChangesRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 5:
-      if name.matches("since") { return 0 }
     case 8:
       if name.matches("pageSize") { return 1 }
     case 9:
       if name.matches("page_size") { return 1 }
+      if name.matches("fromStart") { return 2 }
+    case 10:
+      if name.matches("from_start") { return 2 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
     default: break
     }
     return -1
@@ -154,13 +289,17 @@ public struct ListChangesRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.since.isEmpty {
-      writer.name(",\"since\":")
-      writer.string(self.since)
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
     }
     if self.pageSize != 0 {
       writer.name(",\"pageSize\":")
       writer.int32(self.pageSize)
+    }
+    if self.fromStart {
+      writer.name(",\"fromStart\":")
+      writer.bool(self.fromStart)
     }
     writer.endObject(object)
   }
@@ -170,21 +309,21 @@ public struct ListChangesRequest: ValidatedMessage {
   }
 }
 
-public struct ListChangesResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.attendance.v1.ListChangesResponse" }
+public struct ListRosterChangesResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.ListRosterChangesResponse" }
 
   /// Ordered by last change.
   public var changes: [RosterChange] = []
-  /// The `since` of the next call.
-  public var nextSince: String = ""
+  /// Resumes after these changes, now or later.
+  public var resumeToken: String = ""
   /// Whether more changes are available now.
   public var hasMore: Bool = false
 
   public init() {}
 
-  public init(changes: [RosterChange] = [], nextSince: String = "", hasMore: Bool = false) {
+  public init(changes: [RosterChange] = [], resumeToken: String = "", hasMore: Bool = false) {
     self.changes = changes
-    self.nextSince = nextSince
+    self.resumeToken = resumeToken
     self.hasMore = hasMore
   }
 
@@ -204,7 +343,7 @@ public struct ListChangesResponse: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.nextSince = try reader.string()
+        self.resumeToken = try reader.string()
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -222,10 +361,10 @@ public struct ListChangesResponse: ProtoMessage {
       if name.matches("hasMore") { return 2 }
     case 8:
       if name.matches("has_more") { return 2 }
-    case 9:
-      if name.matches("nextSince") { return 1 }
-    case 10:
-      if name.matches("next_since") { return 1 }
+    case 11:
+      if name.matches("resumeToken") { return 1 }
+    case 12:
+      if name.matches("resume_token") { return 1 }
     default: break
     }
     return -1
@@ -242,9 +381,9 @@ public struct ListChangesResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
-    if !self.nextSince.isEmpty {
-      writer.name(",\"nextSince\":")
-      writer.string(self.nextSince)
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
     }
     if self.hasMore {
       writer.name(",\"hasMore\":")
@@ -254,16 +393,21 @@ public struct ListChangesResponse: ProtoMessage {
   }
 }
 
-public struct WatchChangesRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.attendance.v1.WatchChangesRequest" }
+public struct WatchRosterChangesRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.WatchRosterChangesRequest" }
 
-  /// As in ListChanges; empty starts with all objects.
-  public var since: String = ""
+  /// A token from a list, from changes or from a watch. If empty, the watch starts with the next change, unless
+  /// `from_start` is set.
+  public var resumeToken: String = ""
+  /// Starts with the oldest retained change instead of the present, which sends all objects. Ignored with a
+  /// `resume_token`.
+  public var fromStart: Bool = false
 
   public init() {}
 
-  public init(since: String = "") {
-    self.since = since
+  public init(resumeToken: String = "", fromStart: Bool = false) {
+    self.resumeToken = resumeToken
+    self.fromStart = fromStart
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -274,7 +418,11 @@ public struct WatchChangesRequest: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.since = try reader.string()
+        self.resumeToken = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.fromStart = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -283,8 +431,14 @@ public struct WatchChangesRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 5:
-      if name.matches("since") { return 0 }
+    case 9:
+      if name.matches("fromStart") { return 1 }
+    case 10:
+      if name.matches("from_start") { return 1 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
     default: break
     }
     return -1
@@ -292,24 +446,29 @@ public struct WatchChangesRequest: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.since.isEmpty {
-      writer.name(",\"since\":")
-      writer.string(self.since)
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    if self.fromStart {
+      writer.name(",\"fromStart\":")
+      writer.bool(self.fromStart)
     }
     writer.endObject(object)
   }
 }
 
-public struct WatchChangesResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.attendance.v1.WatchChangesResponse" }
+public struct WatchRosterChangesResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.WatchRosterChangesResponse" }
 
-  public var since: String = ""
+  /// Resumes after this event.
+  public var resumeToken: String = ""
   public var event: Event?
 
   public init() {}
 
-  public init(since: String = "", event: Event? = nil) {
-    self.since = since
+  public init(resumeToken: String = "", event: Event? = nil) {
+    self.resumeToken = resumeToken
     self.event = event
   }
 
@@ -321,17 +480,22 @@ public struct WatchChangesResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.since = try reader.string()
+        self.resumeToken = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
-        self.event = .reached(try WatchChangesResponse.WatchReached(from: &reader))
+        self.event = .started(try WatchRosterChangesResponse.WatchStarted(from: &reader))
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .change(try RosterChange(from: &reader))
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .reached(try WatchRosterChangesResponse.WatchReached(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -340,12 +504,15 @@ public struct WatchChangesResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 5:
-      if name.matches("since") { return 0 }
     case 6:
       if name.matches("change") { return 2 }
     case 7:
-      if name.matches("reached") { return 1 }
+      if name.matches("started") { return 1 }
+      if name.matches("reached") { return 3 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
     default: break
     }
     return -1
@@ -353,16 +520,19 @@ public struct WatchChangesResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.since.isEmpty {
-      writer.name(",\"since\":")
-      writer.string(self.since)
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
     }
     switch self.event {
-    case .reached(let value):
-      writer.name(",\"reached\":")
+    case .started(let value):
+      writer.name(",\"started\":")
       value.encode(to: &writer)
     case .change(let value):
       writer.name(",\"change\":")
+      value.encode(to: &writer)
+    case .reached(let value):
+      writer.name(",\"reached\":")
       value.encode(to: &writer)
     case nil: break
     }
@@ -370,13 +540,35 @@ public struct WatchChangesResponse: ProtoMessage {
   }
 
   public enum Event: Sendable, Hashable {
-    case reached(WatchChangesResponse.WatchReached)
+    case started(WatchRosterChangesResponse.WatchStarted)
     case change(RosterChange)
+    case reached(WatchRosterChangesResponse.WatchReached)
   }
 
-  /// WatchReached marks that everything committed before it has been sent.
+  /// WatchStarted is the first message of every watch.
+  public struct WatchStarted: ProtoMessage {
+    public static var protoFullName: String { "campanile.attendance.v1.WatchRosterChangesResponse.WatchStarted" }
+
+    public init() {}
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var more = try reader.beginObject()
+      while more {
+        _ = try reader.key()
+        try reader.skipValue()
+        more = try reader.nextMember()
+      }
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      writer.endObject(object)
+    }
+  }
+
+  /// WatchReached marks that everything committed before the watch started has been sent. Every watch sends it once.
   public struct WatchReached: ProtoMessage {
-    public static var protoFullName: String { "campanile.attendance.v1.WatchChangesResponse.WatchReached" }
+    public static var protoFullName: String { "campanile.attendance.v1.WatchRosterChangesResponse.WatchReached" }
 
     public init() {}
 

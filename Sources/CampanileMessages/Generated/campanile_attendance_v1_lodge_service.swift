@@ -4,6 +4,8 @@
 public import CampanileCall
 public import CampanileCodec
 
+/// CsvTable is the content of a file. The comments list the columns of its header. A column has the name of its field,
+/// except that `given_name` is `first_name` in files, and `family_name` is `last_name`.
 public enum CsvTable: ProtoEnum {
   case unspecified
   /// id, name, first_name, last_name, email, degree, office, initiation_date, passing_date, raising_date, active, role,
@@ -71,11 +73,78 @@ public enum CsvTable: ProtoEnum {
   }
 }
 
+/// AuditFault is the reason why an entry of the audit log is invalid.
+public enum AuditFault: ProtoEnum {
+  case unspecified
+  /// The entry is missing.
+  case sequenceGap
+  /// The entry does not have its hash.
+  case hashMismatch
+  /// The values do not have their digest.
+  case valueMismatch
+  /// The entry does not have the hash in the request.
+  case knownHashMismatch
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .sequenceGap
+    case 2: self = .hashMismatch
+    case 3: self = .valueMismatch
+    case 4: self = .knownHashMismatch
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .sequenceGap: 1
+    case .hashMismatch: 2
+    case .valueMismatch: 3
+    case .knownHashMismatch: 4
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "AUDIT_FAULT_UNSPECIFIED"
+    case .sequenceGap: "AUDIT_FAULT_SEQUENCE_GAP"
+    case .hashMismatch: "AUDIT_FAULT_HASH_MISMATCH"
+    case .valueMismatch: "AUDIT_FAULT_VALUE_MISMATCH"
+    case .knownHashMismatch: "AUDIT_FAULT_KNOWN_HASH_MISMATCH"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 23:
+      if name.matches("AUDIT_FAULT_UNSPECIFIED") { return 0 }
+    case 24:
+      if name.matches("AUDIT_FAULT_SEQUENCE_GAP") { return 1 }
+    case 25:
+      if name.matches("AUDIT_FAULT_HASH_MISMATCH") { return 2 }
+    case 26:
+      if name.matches("AUDIT_FAULT_VALUE_MISMATCH") { return 3 }
+    case 31:
+      if name.matches("AUDIT_FAULT_KNOWN_HASH_MISMATCH") { return 4 }
+    default: break
+    }
+    return nil
+  }
+}
+
 /// LodgeSettings are the rules of the lodge.
-public struct LodgeSettings: ProtoMessage {
+public struct LodgeSettings: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.LodgeSettings" }
 
-  /// An IANA name; determines days and years. Europe/Rome unless configured otherwise.
+  /// A name of the IANA time zone database; determines days and years. Europe/Rome unless configured otherwise.
   public var timeZone: String = ""
   /// Whether an excused absence leaves a streak unchanged. On by default. Off: it ends the streak.
   public var excusedPausesStreak: Bool = false
@@ -83,24 +152,25 @@ public struct LodgeSettings: ProtoMessage {
   public var excusedLeavesDenominator: Bool = false
   /// Whether members see only their own statistics and attendance. Off by default.
   public var statisticsPrivate: Bool = false
-  /// Hours after a meeting's start in which members can confirm: 0 to 8760. 168 by default.
-  public var lateConfirmationHours: Int32 = 0
-  /// Minutes before the start at which check-in opens: 0 to 1440. 120 by default.
-  public var checkInOpensMinutesBefore: Int32 = 0
-  /// Minutes after the start at which check-in closes: 1 to 1440. 240 by default.
-  public var checkInClosesMinutesAfter: Int32 = 0
+  /// The time after a meeting's start in which members can confirm: 0 to 365 days. 7 days by default.
+  public var lateConfirmation: ProtoDuration?
+  /// The time before a meeting's start at which check-in opens: 0 to 24 hours. 2 hours by default.
+  public var checkInOpensBefore: ProtoDuration?
+  /// The time after a meeting's start at which check-in closes: 1 minute to 24 hours. 4 hours by default.
+  public var checkInClosesAfter: ProtoDuration?
+  /// Changes with every change of the settings (AIP-154).
   public var etag: String = ""
 
   public init() {}
 
-  public init(timeZone: String = "", excusedPausesStreak: Bool = false, excusedLeavesDenominator: Bool = false, statisticsPrivate: Bool = false, lateConfirmationHours: Int32 = 0, checkInOpensMinutesBefore: Int32 = 0, checkInClosesMinutesAfter: Int32 = 0, etag: String = "") {
+  public init(timeZone: String = "", excusedPausesStreak: Bool = false, excusedLeavesDenominator: Bool = false, statisticsPrivate: Bool = false, lateConfirmation: ProtoDuration? = nil, checkInOpensBefore: ProtoDuration? = nil, checkInClosesAfter: ProtoDuration? = nil, etag: String = "") {
     self.timeZone = timeZone
     self.excusedPausesStreak = excusedPausesStreak
     self.excusedLeavesDenominator = excusedLeavesDenominator
     self.statisticsPrivate = statisticsPrivate
-    self.lateConfirmationHours = lateConfirmationHours
-    self.checkInOpensMinutesBefore = checkInOpensMinutesBefore
-    self.checkInClosesMinutesAfter = checkInClosesMinutesAfter
+    self.lateConfirmation = lateConfirmation
+    self.checkInOpensBefore = checkInOpensBefore
+    self.checkInClosesAfter = checkInClosesAfter
     self.etag = etag
   }
 
@@ -128,15 +198,15 @@ public struct LodgeSettings: ProtoMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.lateConfirmationHours = try reader.int32()
+        self.lateConfirmation = try ProtoDuration(from: &reader)
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        self.checkInOpensMinutesBefore = try reader.int32()
+        self.checkInOpensBefore = try ProtoDuration(from: &reader)
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.checkInClosesMinutesAfter = try reader.int32()
+        self.checkInClosesAfter = try ProtoDuration(from: &reader)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -155,27 +225,25 @@ public struct LodgeSettings: ProtoMessage {
       if name.matches("timeZone") { return 0 }
     case 9:
       if name.matches("time_zone") { return 0 }
+    case 16:
+      if name.matches("lateConfirmation") { return 4 }
     case 17:
       if name.matches("statisticsPrivate") { return 3 }
+      if name.matches("late_confirmation") { return 4 }
     case 18:
       if name.matches("statistics_private") { return 3 }
+      if name.matches("checkInOpensBefore") { return 5 }
+      if name.matches("checkInClosesAfter") { return 6 }
     case 19:
       if name.matches("excusedPausesStreak") { return 1 }
     case 21:
       if name.matches("excused_pauses_streak") { return 1 }
-      if name.matches("lateConfirmationHours") { return 4 }
-    case 23:
-      if name.matches("late_confirmation_hours") { return 4 }
+      if name.matches("check_in_opens_before") { return 5 }
+      if name.matches("check_in_closes_after") { return 6 }
     case 24:
       if name.matches("excusedLeavesDenominator") { return 2 }
-    case 25:
-      if name.matches("checkInOpensMinutesBefore") { return 5 }
-      if name.matches("checkInClosesMinutesAfter") { return 6 }
     case 26:
       if name.matches("excused_leaves_denominator") { return 2 }
-    case 29:
-      if name.matches("check_in_opens_minutes_before") { return 5 }
-      if name.matches("check_in_closes_minutes_after") { return 6 }
     default: break
     }
     return -1
@@ -199,23 +267,41 @@ public struct LodgeSettings: ProtoMessage {
       writer.name(",\"statisticsPrivate\":")
       writer.bool(self.statisticsPrivate)
     }
-    if self.lateConfirmationHours != 0 {
-      writer.name(",\"lateConfirmationHours\":")
-      writer.int32(self.lateConfirmationHours)
+    if let value = self.lateConfirmation {
+      writer.name(",\"lateConfirmation\":")
+      value.encode(to: &writer)
     }
-    if self.checkInOpensMinutesBefore != 0 {
-      writer.name(",\"checkInOpensMinutesBefore\":")
-      writer.int32(self.checkInOpensMinutesBefore)
+    if let value = self.checkInOpensBefore {
+      writer.name(",\"checkInOpensBefore\":")
+      value.encode(to: &writer)
     }
-    if self.checkInClosesMinutesAfter != 0 {
-      writer.name(",\"checkInClosesMinutesAfter\":")
-      writer.int32(self.checkInClosesMinutesAfter)
+    if let value = self.checkInClosesAfter {
+      writer.name(",\"checkInClosesAfter\":")
+      value.encode(to: &writer)
     }
     if !self.etag.isEmpty {
       writer.name(",\"etag\":")
       writer.string(self.etag)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.lateConfirmation {
+      violations.duration(value, "lateConfirmation", from: 0, to: 31536000)
+    } else {
+      violations.absent("lateConfirmation")
+    }
+    if let value = self.checkInOpensBefore {
+      violations.duration(value, "checkInOpensBefore", from: 0, to: 86400)
+    } else {
+      violations.absent("checkInOpensBefore")
+    }
+    if let value = self.checkInClosesAfter {
+      violations.duration(value, "checkInClosesAfter", from: 60, to: 86400)
+    } else {
+      violations.absent("checkInClosesAfter")
+    }
   }
 }
 
@@ -287,6 +373,7 @@ public struct GetLodgeSettingsResponse: ProtoMessage {
 public struct UpdateLodgeSettingsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UpdateLodgeSettingsRequest" }
 
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var settings: LodgeSettings?
   /// Any field except `etag`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
@@ -389,7 +476,7 @@ public struct UpdateLodgeSettingsResponse: ProtoMessage {
   }
 }
 
-public struct ImportCsvRequest: ProtoMessage {
+public struct ImportCsvRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ImportCsvRequest" }
 
   public var content: Content?
@@ -446,6 +533,15 @@ public struct ImportCsvRequest: ProtoMessage {
     writer.endObject(object)
   }
 
+  public func validate(into violations: inout Violations) {
+    if self.content == nil { violations.absent("content") }
+    if case .header(let value)? = self.content {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "header")
+    }
+  }
+
   public enum Content: Sendable, Hashable {
     case header(ImportCsvRequest.ImportHeader)
     /// UTF-8, at most 8 MiB in total and 64 KiB a line.
@@ -453,12 +549,14 @@ public struct ImportCsvRequest: ProtoMessage {
   }
 
   /// ImportHeader describes the file.
-  public struct ImportHeader: ProtoMessage {
+  public struct ImportHeader: ValidatedMessage {
     public static var protoFullName: String { "campanile.attendance.v1.ImportCsvRequest.ImportHeader" }
 
+    /// MEMBERS, MEETINGS or ATTENDANCE.
     public var table: CsvTable = CsvTable()
     /// Validates the file without changing anything.
     public var dryRun: Bool = false
+    /// At most 64 characters. A repeat within 24 h returns the first response, unless that had errors.
     public var requestId: String = ""
 
     public init() {}
@@ -524,6 +622,12 @@ public struct ImportCsvRequest: ProtoMessage {
         writer.string(self.requestId)
       }
       writer.endObject(object)
+    }
+
+    public func validate(into violations: inout Violations) {
+      violations.enumeration(self.table, "table")
+      violations.specified(self.table, "table")
+      violations.text(self.requestId, "requestId", max: 64)
     }
   }
 }
@@ -748,11 +852,11 @@ public struct CsvError: ProtoMessage {
   }
 }
 
-public struct ExportCsvRequest: ProtoMessage {
+public struct ExportCsvRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ExportCsvRequest" }
 
   public var table: CsvTable = CsvTable()
-  /// Only this year, for meetings, attendance and summary; 0 means all years.
+  /// Only this year, 1700 to 2999, for meetings, attendance and summary; 0 means all years.
   public var year: Int32 = 0
 
   public init() {}
@@ -804,6 +908,12 @@ public struct ExportCsvRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.enumeration(self.table, "table")
+    violations.specified(self.table, "table")
+    if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
+  }
 }
 
 public struct ExportCsvResponse: ProtoMessage {
@@ -853,12 +963,12 @@ public struct ExportCsvResponse: ProtoMessage {
 }
 
 /// AuditEntry is one entry of the audit log.
-public struct AuditEntry: ProtoMessage {
+public struct AuditEntry: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.AuditEntry" }
 
   /// Ascending without gaps.
   public var sequence: Int64 = 0
-  public var time: ProtoTimestamp?
+  public var eventTime: ProtoTimestamp?
   /// The caller: a member's id, or the name of a principal such as `user/anna`. Empty for `member.lock` (see Login),
   /// which has no caller.
   public var actor: String = ""
@@ -881,9 +991,9 @@ public struct AuditEntry: ProtoMessage {
 
   public init() {}
 
-  public init(sequence: Int64 = 0, time: ProtoTimestamp? = nil, actor: String = "", address: String = "", action: String = "", subject: String = "", oldState: AuditState? = nil, newState: AuditState? = nil, redacted: Bool = false, undoOf: Int64 = 0, hashField: String = "", valuesOmitted: Bool = false) {
+  public init(sequence: Int64 = 0, eventTime: ProtoTimestamp? = nil, actor: String = "", address: String = "", action: String = "", subject: String = "", oldState: AuditState? = nil, newState: AuditState? = nil, redacted: Bool = false, undoOf: Int64 = 0, hashField: String = "", valuesOmitted: Bool = false) {
     self.sequence = sequence
-    self.time = time
+    self.eventTime = eventTime
     self.actor = actor
     self.address = address
     self.action = action
@@ -908,7 +1018,7 @@ public struct AuditEntry: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.time = try ProtoTimestamp(from: &reader)
+        self.eventTime = try ProtoTimestamp(from: &reader)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -958,7 +1068,6 @@ public struct AuditEntry: ProtoMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("time") { return 1 }
       if name.matches("hash") { return 10 }
     case 5:
       if name.matches("actor") { return 2 }
@@ -975,8 +1084,11 @@ public struct AuditEntry: ProtoMessage {
       if name.matches("newState") { return 7 }
       if name.matches("redacted") { return 8 }
     case 9:
+      if name.matches("eventTime") { return 1 }
       if name.matches("old_state") { return 6 }
       if name.matches("new_state") { return 7 }
+    case 10:
+      if name.matches("event_time") { return 1 }
     case 13:
       if name.matches("valuesOmitted") { return 11 }
     case 14:
@@ -992,8 +1104,8 @@ public struct AuditEntry: ProtoMessage {
       writer.name(",\"sequence\":")
       writer.int64(self.sequence)
     }
-    if let value = self.time {
-      writer.name(",\"time\":")
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
       value.encode(to: &writer)
     }
     if !self.actor.isEmpty {
@@ -1038,10 +1150,23 @@ public struct AuditEntry: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.oldState {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "oldState")
+    }
+    if let value = self.newState {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "newState")
+    }
+  }
 }
 
 /// AuditState is the state of an entry's subject before or after the change.
-public struct AuditState: ProtoMessage {
+public struct AuditState: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.AuditState" }
 
   public var member: Member?
@@ -1128,6 +1253,24 @@ public struct AuditState: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.member {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "member")
+    }
+    if let value = self.meeting {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "meeting")
+    }
+    if let value = self.settings {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "settings")
+    }
   }
 }
 
@@ -1352,13 +1495,14 @@ public struct VerifyAuditLogResponse: ProtoMessage {
   /// Whether this is the last message, and whether the whole log is valid.
   public var finished: Bool = false
   public var intact: Bool = false
-  /// The first invalid entry and the reason: SEQUENCE_GAP, HASH_MISMATCH, VALUE_MISMATCH or KNOWN_HASH_MISMATCH.
+  /// The first invalid entry; 0 if there is none.
   public var brokenSequence: Int64 = 0
-  public var brokenReason: String = ""
+  /// Not set if there is no invalid entry.
+  public var fault: AuditFault = AuditFault()
 
   public init() {}
 
-  public init(verifiedCount: Int64 = 0, redactedCount: Int64 = 0, lastSequence: Int64 = 0, lastHash: String = "", finished: Bool = false, intact: Bool = false, brokenSequence: Int64 = 0, brokenReason: String = "") {
+  public init(verifiedCount: Int64 = 0, redactedCount: Int64 = 0, lastSequence: Int64 = 0, lastHash: String = "", finished: Bool = false, intact: Bool = false, brokenSequence: Int64 = 0, fault: AuditFault = AuditFault()) {
     self.verifiedCount = verifiedCount
     self.redactedCount = redactedCount
     self.lastSequence = lastSequence
@@ -1366,7 +1510,7 @@ public struct VerifyAuditLogResponse: ProtoMessage {
     self.finished = finished
     self.intact = intact
     self.brokenSequence = brokenSequence
-    self.brokenReason = brokenReason
+    self.fault = fault
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1405,7 +1549,7 @@ public struct VerifyAuditLogResponse: ProtoMessage {
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        self.brokenReason = try reader.string()
+        self.fault = try reader.enumeration(AuditFault.self)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1414,6 +1558,8 @@ public struct VerifyAuditLogResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 5:
+      if name.matches("fault") { return 7 }
     case 6:
       if name.matches("intact") { return 5 }
     case 8:
@@ -1423,12 +1569,10 @@ public struct VerifyAuditLogResponse: ProtoMessage {
       if name.matches("last_hash") { return 3 }
     case 12:
       if name.matches("lastSequence") { return 2 }
-      if name.matches("brokenReason") { return 7 }
     case 13:
       if name.matches("verifiedCount") { return 0 }
       if name.matches("redactedCount") { return 1 }
       if name.matches("last_sequence") { return 2 }
-      if name.matches("broken_reason") { return 7 }
     case 14:
       if name.matches("verified_count") { return 0 }
       if name.matches("redacted_count") { return 1 }
@@ -1470,23 +1614,26 @@ public struct VerifyAuditLogResponse: ProtoMessage {
       writer.name(",\"brokenSequence\":")
       writer.int64(self.brokenSequence)
     }
-    if !self.brokenReason.isEmpty {
-      writer.name(",\"brokenReason\":")
-      writer.string(self.brokenReason)
+    if self.fault.rawValue != 0 {
+      writer.name(",\"fault\":")
+      writer.enumeration(self.fault)
     }
     writer.endObject(object)
   }
 }
 
-public struct UndoChangeRequest: ProtoMessage {
+public struct UndoChangeRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UndoChangeRequest" }
 
   public var sequence: Int64 = 0
+  /// At most 64 characters. A repeat within 24 h returns the first response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(sequence: Int64 = 0) {
+  public init(sequence: Int64 = 0, requestId: String = "") {
     self.sequence = sequence
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1498,6 +1645,10 @@ public struct UndoChangeRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.sequence = try reader.int64()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1508,6 +1659,10 @@ public struct UndoChangeRequest: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("sequence") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -1519,7 +1674,15 @@ public struct UndoChangeRequest: ProtoMessage {
       writer.name(",\"sequence\":")
       writer.int64(self.sequence)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -1574,6 +1737,7 @@ public enum LodgeServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.attendance.v1.LodgeService"
 
+  /// GetLodgeSettings returns the lodge's settings.
   public static let getLodgeSettings = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/GetLodgeSettings",
     kind: .unary, idempotency: .noSideEffects,
@@ -1596,7 +1760,7 @@ public enum LodgeServiceMethods {
   /// are reported row by row, and then nothing is changed. For admins.
   public static let importCsv = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/ImportCsv",
-    kind: .clientStreaming, idempotency: .idempotent,
+    kind: .clientStreaming, idempotency: .unknown,
     requestType: "campanile.attendance.v1.ImportCsvRequest",
     responseType: "campanile.attendance.v1.ImportCsvResponse",
     httpRules: [], scope: "attendance:write")
@@ -1649,6 +1813,7 @@ public struct LodgeServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
+  /// GetLodgeSettings returns the lodge's settings.
   public func getLodgeSettings(_ request: GetLodgeSettingsRequest, options: CallOptions = .init()) async throws -> GetLodgeSettingsResponse {
     try await caller.unary(LodgeServiceMethods.getLodgeSettings, request, options: options)
   }

@@ -115,7 +115,7 @@ public enum MeetingStatus: ProtoEnum {
 }
 
 /// Meeting is a meeting of the lodge.
-public struct Meeting: ProtoMessage {
+public struct Meeting: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Meeting" }
 
   /// Set by the server: `t_` and the number, for example `t_3`.
@@ -128,9 +128,9 @@ public struct Meeting: ProtoMessage {
   public var timeZone: String = ""
   /// The topic: 1 to 512 characters.
   public var discussion: String = ""
-  /// Absent in a new meeting means ordinary.
+  /// If a new meeting has none, the server sets ORDINARY.
   public var type: MeetingType = MeetingType()
-  /// Absent in a new meeting means scheduled. A meeting that has not begun cannot be completed.
+  /// If a new meeting has none, the server sets SCHEDULED. A meeting that has not begun cannot be completed.
   public var status: MeetingStatus = MeetingStatus()
   /// At most 256 characters.
   public var location: String = ""
@@ -139,10 +139,13 @@ public struct Meeting: ProtoMessage {
   public var introducedBy: String = ""
   /// At most 4096 characters.
   public var notes: String = ""
-  /// An absolute http or https URL of at most 2048 characters.
+  /// An absolute http or https URL of at most 2048 characters; empty if there is none.
   public var coverImageUrl: String = ""
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
+  /// Set by the server.
   public var updateTime: ProtoTimestamp?
+  /// Changes with every change of the meeting (AIP-154).
   public var etag: String = ""
   /// The year in which it counts, in the lodge's time zone. Set by the server.
   public var year: Int32 = 0
@@ -351,5 +354,16 @@ public struct Meeting: ProtoMessage {
       writer.int32(self.year)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if self.startTime == nil { violations.absent("startTime") }
+    violations.text(self.discussion, "discussion", min: 1, max: 512)
+    violations.enumeration(self.type, "type")
+    violations.enumeration(self.status, "status")
+    violations.text(self.location, "location", max: 256)
+    violations.text(self.introducedBy, "introducedBy", max: 128)
+    violations.text(self.notes, "notes", max: 4096)
+    violations.text(self.coverImageUrl, "coverImageUrl", max: 2048)
   }
 }

@@ -4,9 +4,10 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct CreateMeetingRequest: ProtoMessage {
+public struct CreateMeetingRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateMeetingRequest" }
 
+  /// `id`, `number`, `year`, times and etag are set by the server and ignored here.
   public var meeting: Meeting?
   /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
@@ -61,6 +62,17 @@ public struct CreateMeetingRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.meeting {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "meeting")
+    } else {
+      violations.absent("meeting")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -207,9 +219,9 @@ public struct ListMeetingsRequest: ValidatedMessage {
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// In the lodge's time zone; 0 means all years.
+  /// Only meetings of this year, 1700 to 2999, in the lodge's time zone; 0 means all years.
   public var year: Int32 = 0
-  /// Unspecified means all.
+  /// Only meetings with this status; not set: all.
   public var status: MeetingStatus = MeetingStatus()
 
   public init() {}
@@ -289,6 +301,8 @@ public struct ListMeetingsRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.range(self.pageSize, "pageSize", from: 0)
+    if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
+    violations.enumeration(self.status, "status")
   }
 }
 
@@ -297,12 +311,16 @@ public struct ListMeetingsResponse: ProtoMessage {
 
   public var meetings: [Meeting] = []
   public var nextPageToken: String = ""
+  /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
+  /// and continues from the first page's token misses nothing.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(meetings: [Meeting] = [], nextPageToken: String = "") {
+  public init(meetings: [Meeting] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.meetings = meetings
     self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -322,6 +340,10 @@ public struct ListMeetingsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -332,6 +354,10 @@ public struct ListMeetingsResponse: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("meetings") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
     case 13:
       if name.matches("nextPageToken") { return 1 }
     case 15:
@@ -356,20 +382,26 @@ public struct ListMeetingsResponse: ProtoMessage {
       writer.name(",\"nextPageToken\":")
       writer.string(self.nextPageToken)
     }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
     writer.endObject(object)
   }
 }
 
-public struct ListUpcomingMeetingsRequest: ProtoMessage {
+public struct ListUpcomingMeetingsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListUpcomingMeetingsRequest" }
 
-  /// 1 to 100; 0 means 3.
-  public var count: Int32 = 0
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(count: Int32 = 0) {
-    self.count = count
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -380,7 +412,11 @@ public struct ListUpcomingMeetingsRequest: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.count = try reader.int32()
+        self.pageSize = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -389,8 +425,13 @@ public struct ListUpcomingMeetingsRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 5:
-      if name.matches("count") { return 0 }
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
     default: break
     }
     return -1
@@ -398,11 +439,19 @@ public struct ListUpcomingMeetingsRequest: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if self.count != 0 {
-      writer.name(",\"count\":")
-      writer.int32(self.count)
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -410,11 +459,17 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListUpcomingMeetingsResponse" }
 
   public var meetings: [Meeting] = []
+  public var nextPageToken: String = ""
+  /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
+  /// and continues from the first page's token misses nothing.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(meetings: [Meeting] = []) {
+  public init(meetings: [Meeting] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.meetings = meetings
+    self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -430,6 +485,14 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
           self.meetings.append(try Meeting(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -440,6 +503,14 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("meetings") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -456,6 +527,14 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
     writer.endObject(object)
   }
 }
@@ -463,6 +542,7 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
 public struct UpdateMeetingRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UpdateMeetingRequest" }
 
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var meeting: Meeting?
   /// `start_time`, `time_zone`, `discussion`, `type`, `status`, `location`, `has_dinner`, `introduced_by`, `notes`,
   /// `cover_image_url`, or `*`; absent means the fields that are set.
@@ -778,7 +858,7 @@ public struct DeleteMeetingResponse: ProtoMessage {
   }
 }
 
-/// CalendarFeed describes a calendar's read access to the meetings, without its secret.
+/// CalendarFeed describes a calendar's read access to the meetings, without its secret. It never changes.
 public struct CalendarFeed: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CalendarFeed" }
 
@@ -852,15 +932,19 @@ public struct CalendarFeed: ProtoMessage {
   }
 }
 
-public struct CreateCalendarFeedRequest: ProtoMessage {
+public struct CreateCalendarFeedRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateCalendarFeedRequest" }
 
+  /// At most 128 characters.
   public var name: String = ""
+  /// At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(name: String = "") {
+  public init(name: String = "", requestId: String = "") {
     self.name = name
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -872,6 +956,10 @@ public struct CreateCalendarFeedRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.name = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -882,6 +970,10 @@ public struct CreateCalendarFeedRequest: ProtoMessage {
     switch name.count {
     case 4:
       if name.matches("name") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -893,7 +985,16 @@ public struct CreateCalendarFeedRequest: ProtoMessage {
       writer.name(",\"name\":")
       writer.string(self.name)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", max: 128)
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -901,9 +1002,9 @@ public struct CreateCalendarFeedResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateCalendarFeedResponse" }
 
   public var feed: CalendarFeed?
-  /// `cal_` and 43 characters, returned only here.
+  /// `cal_` and 43 characters, returned only here; empty in a repeated response.
   public var secret: String = ""
-  /// The path of the feed's URL at the gateway.
+  /// The path of the feed's URL at the gateway, with the secret; empty in a repeated response.
   public var path: String = ""
 
   public init() {}
@@ -967,23 +1068,68 @@ public struct CreateCalendarFeedResponse: ProtoMessage {
   }
 }
 
-public struct ListCalendarFeedsRequest: ProtoMessage {
+public struct ListCalendarFeedsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListCalendarFeedsRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      _ = try reader.key()
-      try reader.skipValue()
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
+      default: try reader.skipValue()
+      }
       more = try reader.nextMember()
     }
   }
 
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -991,11 +1137,13 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListCalendarFeedsResponse" }
 
   public var feeds: [CalendarFeed] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(feeds: [CalendarFeed] = []) {
+  public init(feeds: [CalendarFeed] = [], nextPageToken: String = "") {
     self.feeds = feeds
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1011,6 +1159,10 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
           self.feeds.append(try CalendarFeed(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1021,6 +1173,10 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
     switch name.count {
     case 5:
       if name.matches("feeds") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -1036,6 +1192,10 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
         element.encode(to: &writer)
       }
       writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
     }
     writer.endObject(object)
   }
@@ -1111,6 +1271,7 @@ public struct DeleteCalendarFeedResponse: ProtoMessage {
 public struct GetCalendarRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.GetCalendarRequest" }
 
+  /// A malformed secret gets the same error as an unknown one.
   public var secret: String = ""
 
   public init() {}
@@ -1218,7 +1379,7 @@ public enum MeetingsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.attendance.v1.MeetingsService"
 
-  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED.
+  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED, reason MEETINGS_EXHAUSTED.
   public static let createMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CreateMeeting",
     kind: .unary, idempotency: .unknown,
@@ -1227,6 +1388,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings", body: "*"),
     ], scope: "attendance:write")
+  /// GetMeeting returns a meeting.
   public static let getMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/GetMeeting",
     kind: .unary, idempotency: .noSideEffects,
@@ -1235,7 +1397,8 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/meetings/{meeting_id}", body: ""),
     ], scope: "attendance:read")
-  /// ListMeetings pages through the meetings, newest first.
+  /// ListMeetings pages through the meetings, newest first. ListRosterChanges and WatchRosterChanges return their
+  /// changes.
   public static let listMeetings = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListMeetings",
     kind: .unary, idempotency: .noSideEffects,
@@ -1244,7 +1407,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/meetings", body: ""),
     ], scope: "attendance:read")
-  /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
+  /// ListUpcomingMeetings pages through the scheduled meetings that have not begun, the earliest first.
   public static let listUpcomingMeetings = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListUpcomingMeetings",
     kind: .unary, idempotency: .noSideEffects,
@@ -1282,7 +1445,8 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/attendance/v1/meetings/{meeting_id}", body: ""),
     ], scope: "attendance:write")
-  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
+  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller; one
+  /// more: RESOURCE_EXHAUSTED, reason FEEDS_EXHAUSTED.
   public static let createCalendarFeed = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CreateCalendarFeed",
     kind: .unary, idempotency: .unknown,
@@ -1291,7 +1455,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/calendarFeeds", body: "*"),
     ], scope: "attendance:write", hasSecretResponse: true)
-  /// ListCalendarFeeds returns the caller's feeds.
+  /// ListCalendarFeeds pages through the caller's feeds, without their secrets, ordered by id.
   public static let listCalendarFeeds = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListCalendarFeeds",
     kind: .unary, idempotency: .noSideEffects,
@@ -1331,21 +1495,23 @@ public struct MeetingsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED.
+  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED, reason MEETINGS_EXHAUSTED.
   public func createMeeting(_ request: CreateMeetingRequest, options: CallOptions = .init()) async throws -> CreateMeetingResponse {
     try await caller.unary(MeetingsServiceMethods.createMeeting, request, options: options)
   }
 
+  /// GetMeeting returns a meeting.
   public func getMeeting(_ request: GetMeetingRequest, options: CallOptions = .init()) async throws -> GetMeetingResponse {
     try await caller.unary(MeetingsServiceMethods.getMeeting, request, options: options)
   }
 
-  /// ListMeetings pages through the meetings, newest first.
+  /// ListMeetings pages through the meetings, newest first. ListRosterChanges and WatchRosterChanges return their
+  /// changes.
   public func listMeetings(_ request: ListMeetingsRequest, options: CallOptions = .init()) async throws -> ListMeetingsResponse {
     try await caller.unary(MeetingsServiceMethods.listMeetings, request, options: options)
   }
 
-  /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
+  /// ListUpcomingMeetings pages through the scheduled meetings that have not begun, the earliest first.
   public func listUpcomingMeetings(_ request: ListUpcomingMeetingsRequest, options: CallOptions = .init()) async throws -> ListUpcomingMeetingsResponse {
     try await caller.unary(MeetingsServiceMethods.listUpcomingMeetings, request, options: options)
   }
@@ -1367,12 +1533,13 @@ public struct MeetingsServiceClient: Sendable {
     try await caller.unary(MeetingsServiceMethods.deleteMeeting, request, options: options)
   }
 
-  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
+  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller; one
+  /// more: RESOURCE_EXHAUSTED, reason FEEDS_EXHAUSTED.
   public func createCalendarFeed(_ request: CreateCalendarFeedRequest, options: CallOptions = .init()) async throws -> CreateCalendarFeedResponse {
     try await caller.unary(MeetingsServiceMethods.createCalendarFeed, request, options: options)
   }
 
-  /// ListCalendarFeeds returns the caller's feeds.
+  /// ListCalendarFeeds pages through the caller's feeds, without their secrets, ordered by id.
   public func listCalendarFeeds(_ request: ListCalendarFeedsRequest, options: CallOptions = .init()) async throws -> ListCalendarFeedsResponse {
     try await caller.unary(MeetingsServiceMethods.listCalendarFeeds, request, options: options)
   }

@@ -59,9 +59,11 @@ public enum Degree: ProtoEnum {
   }
 }
 
-/// Office that a member holds; unspecified means no office.
+/// Office that a member holds.
 public enum Office: ProtoEnum {
   case unspecified
+  /// The member holds no office.
+  case noneValue
   /// Venerabile maestro.
   case worshipfulMaster
   /// Primo sorvegliante.
@@ -86,6 +88,7 @@ public enum Office: ProtoEnum {
   public init(rawValue: Int32) {
     switch rawValue {
     case 0: self = .unspecified
+    case 11: self = .noneValue
     case 1: self = .worshipfulMaster
     case 2: self = .seniorWarden
     case 3: self = .juniorWarden
@@ -103,6 +106,7 @@ public enum Office: ProtoEnum {
   public var rawValue: Int32 {
     switch self {
     case .unspecified: 0
+    case .noneValue: 11
     case .worshipfulMaster: 1
     case .seniorWarden: 2
     case .juniorWarden: 3
@@ -120,6 +124,7 @@ public enum Office: ProtoEnum {
   public var protoName: StaticString? {
     switch self {
     case .unspecified: "OFFICE_UNSPECIFIED"
+    case .noneValue: "OFFICE_NONE"
     case .worshipfulMaster: "OFFICE_WORSHIPFUL_MASTER"
     case .seniorWarden: "OFFICE_SENIOR_WARDEN"
     case .juniorWarden: "OFFICE_JUNIOR_WARDEN"
@@ -136,6 +141,8 @@ public enum Office: ProtoEnum {
 
   public static func number(named name: JSONName) -> Int32? {
     switch name.count {
+    case 11:
+      if name.matches("OFFICE_NONE") { return 11 }
     case 12:
       if name.matches("OFFICE_TYLER") { return 10 }
     case 13:
@@ -223,7 +230,7 @@ public enum MemberRole: ProtoEnum {
 
 /// Member is a member of the lodge. Other members see the names, degree, office, dates and active state. E-mail, user
 /// id, role and `has_pin` are visible to the member, to secretaries and to admins.
-public struct Member: ProtoMessage {
+public struct Member: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Member" }
 
   /// Set by the server: `m_` and the number, for example `m_17`.
@@ -233,42 +240,47 @@ public struct Member: ProtoMessage {
   /// The login name: 1 to 128 characters, unique regardless of case.
   public var name: String = ""
   /// At most 64 characters.
-  public var firstName: String = ""
+  public var givenName: String = ""
   /// At most 64 characters.
-  public var lastName: String = ""
+  public var familyName: String = ""
   /// At most 254 bytes with one `@`, without spaces, control characters and `; " ' = |`; empty if there is none.
   public var email: String = ""
-  /// Absent in a new member means apprentice.
+  /// If a new member has none, the server sets APPRENTICE.
   public var degree: Degree = Degree()
+  /// If a new member has none, the server sets NONE.
   public var office: Office = Office()
   /// `YYYY-MM-DD`, a day in the lodge's time zone; empty if unknown. Meetings before it do not count. If it is unknown,
   /// all meetings count.
   public var initiationDate: String = ""
-  /// Not before the initiation.
+  /// `YYYY-MM-DD`, not before the initiation; empty if unknown.
   public var passingDate: String = ""
-  /// Not before the passing.
+  /// `YYYY-MM-DD`, not before the passing; empty if unknown.
   public var raisingDate: String = ""
   /// Set by DeactivateMember and ReactivateMember.
   public var active: Bool = false
+  /// If a new member has none, the server sets MEMBER.
   public var role: MemberRole = MemberRole()
   /// The gateway's user for this member: 1 to 128 characters of `[A-Za-z0-9._:@-]`; empty if there is none.
   public var userId: String = ""
-  /// Whether the member has a PIN.
+  /// Whether the member has a PIN. Set by SetMemberPin and RemoveMemberPin.
   public var hasPin: Bool = false
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
+  /// Set by the server.
   public var updateTime: ProtoTimestamp?
+  /// Changes with every change of the member (AIP-154).
   public var etag: String = ""
   /// The time at which the personal data was erased; absent otherwise.
   public var eraseTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(id: String = "", number: Int64 = 0, name: String = "", firstName: String = "", lastName: String = "", email: String = "", degree: Degree = Degree(), office: Office = Office(), initiationDate: String = "", passingDate: String = "", raisingDate: String = "", active: Bool = false, role: MemberRole = MemberRole(), userId: String = "", hasPin: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", eraseTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", number: Int64 = 0, name: String = "", givenName: String = "", familyName: String = "", email: String = "", degree: Degree = Degree(), office: Office = Office(), initiationDate: String = "", passingDate: String = "", raisingDate: String = "", active: Bool = false, role: MemberRole = MemberRole(), userId: String = "", hasPin: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", eraseTime: ProtoTimestamp? = nil) {
     self.id = id
     self.number = number
     self.name = name
-    self.firstName = firstName
-    self.lastName = lastName
+    self.givenName = givenName
+    self.familyName = familyName
     self.email = email
     self.degree = degree
     self.office = office
@@ -305,11 +317,11 @@ public struct Member: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.firstName = try reader.string()
+        self.givenName = try reader.string()
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.lastName = try reader.string()
+        self.familyName = try reader.string()
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -392,18 +404,17 @@ public struct Member: ProtoMessage {
     case 7:
       if name.matches("user_id") { return 13 }
       if name.matches("has_pin") { return 14 }
-    case 8:
-      if name.matches("lastName") { return 4 }
     case 9:
-      if name.matches("firstName") { return 3 }
-      if name.matches("last_name") { return 4 }
+      if name.matches("givenName") { return 3 }
       if name.matches("eraseTime") { return 18 }
     case 10:
-      if name.matches("first_name") { return 3 }
+      if name.matches("given_name") { return 3 }
+      if name.matches("familyName") { return 4 }
       if name.matches("createTime") { return 15 }
       if name.matches("updateTime") { return 16 }
       if name.matches("erase_time") { return 18 }
     case 11:
+      if name.matches("family_name") { return 4 }
       if name.matches("passingDate") { return 9 }
       if name.matches("raisingDate") { return 10 }
       if name.matches("create_time") { return 15 }
@@ -434,13 +445,13 @@ public struct Member: ProtoMessage {
       writer.name(",\"name\":")
       writer.string(self.name)
     }
-    if !self.firstName.isEmpty {
-      writer.name(",\"firstName\":")
-      writer.string(self.firstName)
+    if !self.givenName.isEmpty {
+      writer.name(",\"givenName\":")
+      writer.string(self.givenName)
     }
-    if !self.lastName.isEmpty {
-      writer.name(",\"lastName\":")
-      writer.string(self.lastName)
+    if !self.familyName.isEmpty {
+      writer.name(",\"familyName\":")
+      writer.string(self.familyName)
     }
     if !self.email.isEmpty {
       writer.name(",\"email\":")
@@ -499,5 +510,23 @@ public struct Member: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3fe000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 3, 3), .init(0x200000000000, 0x0, 1, 1), .init(0x3000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1), .init(0x200000000000, 0x0, 1, 1), .init(0xf000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1))
+
+  private static let textPattern1 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
+    violations.text(self.givenName, "givenName", max: 64)
+    violations.text(self.familyName, "familyName", max: 64)
+    violations.textBytes(self.email, "email", max: 254)
+    violations.enumeration(self.degree, "degree")
+    violations.enumeration(self.office, "office")
+    if !(self.initiationDate.isEmpty) { violations.pattern(self.initiationDate, "initiationDate", Self.textPattern0, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: "DATE_INVALID") }
+    if !(self.passingDate.isEmpty) { violations.pattern(self.passingDate, "passingDate", Self.textPattern0, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: "DATE_INVALID") }
+    if !(self.raisingDate.isEmpty) { violations.pattern(self.raisingDate, "raisingDate", Self.textPattern0, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: "DATE_INVALID") }
+    violations.enumeration(self.role, "role")
+    if !(self.userId.isEmpty) { violations.pattern(self.userId, "userId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
   }
 }

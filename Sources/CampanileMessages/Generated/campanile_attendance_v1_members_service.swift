@@ -4,9 +4,10 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct CreateMemberRequest: ProtoMessage {
+public struct CreateMemberRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateMemberRequest" }
 
+  /// `id`, `number`, `active`, `has_pin`, times and etag are set by the server and ignored here.
   public var member: Member?
   /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
@@ -61,6 +62,17 @@ public struct CreateMemberRequest: ProtoMessage {
       writer.string(self.requestId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.member {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "member")
+    } else {
+      violations.absent("member")
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -207,7 +219,7 @@ public struct ListMembersRequest: ValidatedMessage {
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Whether to list inactive members too.
+  /// Also lists inactive members.
   public var includeInactive: Bool = false
 
   public init() {}
@@ -286,12 +298,16 @@ public struct ListMembersResponse: ProtoMessage {
 
   public var members: [Member] = []
   public var nextPageToken: String = ""
+  /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
+  /// and continues from the first page's token misses nothing.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(members: [Member] = [], nextPageToken: String = "") {
+  public init(members: [Member] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.members = members
     self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -311,6 +327,10 @@ public struct ListMembersResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -321,6 +341,10 @@ public struct ListMembersResponse: ProtoMessage {
     switch name.count {
     case 7:
       if name.matches("members") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
     case 13:
       if name.matches("nextPageToken") { return 1 }
     case 15:
@@ -345,6 +369,10 @@ public struct ListMembersResponse: ProtoMessage {
       writer.name(",\"nextPageToken\":")
       writer.string(self.nextPageToken)
     }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
     writer.endObject(object)
   }
 }
@@ -352,9 +380,10 @@ public struct ListMembersResponse: ProtoMessage {
 public struct UpdateMemberRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UpdateMemberRequest" }
 
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var member: Member?
-  /// `name`, `first_name`, `last_name`, `email`, `degree`, `office`, `initiation_date`, `passing_date`, `raising_date`,
-  /// `role`, `user_id`, or `*`; absent means the fields that are set.
+  /// `name`, `given_name`, `family_name`, `email`, `degree`, `office`, `initiation_date`, `passing_date`,
+  /// `raising_date`, `role`, `user_id`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
 
   public init() {}
@@ -639,11 +668,11 @@ public struct ReactivateMemberResponse: ProtoMessage {
   }
 }
 
-public struct SetMemberPinRequest: ProtoMessage {
+public struct SetMemberPinRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.SetMemberPinRequest" }
 
   public var memberId: String = ""
-  /// 6 to 64 characters; empty removes the PIN.
+  /// 6 to 64 characters.
   public var pin: String = ""
 
   public init() {}
@@ -697,10 +726,81 @@ public struct SetMemberPinRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.pin, "pin", min: 6, max: 64)
+  }
 }
 
 public struct SetMemberPinResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.SetMemberPinResponse" }
+
+  public init() {}
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var more = try reader.beginObject()
+    while more {
+      _ = try reader.key()
+      try reader.skipValue()
+      more = try reader.nextMember()
+    }
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    writer.endObject(object)
+  }
+}
+
+public struct RemoveMemberPinRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.RemoveMemberPinRequest" }
+
+  public var memberId: String = ""
+
+  public init() {}
+
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.memberId = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("memberId") { return 0 }
+    case 9:
+      if name.matches("member_id") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.memberId.isEmpty {
+      writer.name(",\"memberId\":")
+      writer.string(self.memberId)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct RemoveMemberPinResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.RemoveMemberPinResponse" }
 
   public init() {}
 
@@ -881,12 +981,15 @@ public struct EraseMemberRequest: ProtoMessage {
   public var memberId: String = ""
   /// Must equal the member's name, because the data cannot be restored.
   public var confirmName: String = ""
+  /// If set, it must equal the member's etag; otherwise ABORTED with the reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(memberId: String = "", confirmName: String = "") {
+  public init(memberId: String = "", confirmName: String = "", etag: String = "") {
     self.memberId = memberId
     self.confirmName = confirmName
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -902,6 +1005,10 @@ public struct EraseMemberRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.confirmName = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -910,6 +1017,8 @@ public struct EraseMemberRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 4:
+      if name.matches("etag") { return 2 }
     case 8:
       if name.matches("memberId") { return 0 }
     case 9:
@@ -933,6 +1042,10 @@ public struct EraseMemberRequest: ProtoMessage {
       writer.name(",\"confirmName\":")
       writer.string(self.confirmName)
     }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
+    }
     writer.endObject(object)
   }
 }
@@ -942,13 +1055,13 @@ public struct EraseMemberResponse: ProtoMessage {
 
   public var member: Member?
   /// The number of audit entries whose values were erased.
-  public var redactedAuditEntries: Int32 = 0
+  public var redactedEntryCount: Int32 = 0
 
   public init() {}
 
-  public init(member: Member? = nil, redactedAuditEntries: Int32 = 0) {
+  public init(member: Member? = nil, redactedEntryCount: Int32 = 0) {
     self.member = member
-    self.redactedAuditEntries = redactedAuditEntries
+    self.redactedEntryCount = redactedEntryCount
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -963,7 +1076,7 @@ public struct EraseMemberResponse: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.redactedAuditEntries = try reader.int32()
+        self.redactedEntryCount = try reader.int32()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -974,10 +1087,10 @@ public struct EraseMemberResponse: ProtoMessage {
     switch name.count {
     case 6:
       if name.matches("member") { return 0 }
+    case 18:
+      if name.matches("redactedEntryCount") { return 1 }
     case 20:
-      if name.matches("redactedAuditEntries") { return 1 }
-    case 22:
-      if name.matches("redacted_audit_entries") { return 1 }
+      if name.matches("redacted_entry_count") { return 1 }
     default: break
     }
     return -1
@@ -989,9 +1102,9 @@ public struct EraseMemberResponse: ProtoMessage {
       writer.name(",\"member\":")
       value.encode(to: &writer)
     }
-    if self.redactedAuditEntries != 0 {
-      writer.name(",\"redactedAuditEntries\":")
-      writer.int32(self.redactedAuditEntries)
+    if self.redactedEntryCount != 0 {
+      writer.name(",\"redactedEntryCount\":")
+      writer.int32(self.redactedEntryCount)
     }
     writer.endObject(object)
   }
@@ -1003,7 +1116,7 @@ public enum MembersServiceMethods {
   public static let serviceName = "campanile.attendance.v1.MembersService"
 
   /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
-  /// use. At most 20000; one more: RESOURCE_EXHAUSTED.
+  /// use. At most 20000, including erased ones; one more: RESOURCE_EXHAUSTED, reason MEMBERS_EXHAUSTED.
   public static let createMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/CreateMember",
     kind: .unary, idempotency: .unknown,
@@ -1012,6 +1125,7 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/members", body: "*"),
     ], scope: "attendance:write")
+  /// GetMember returns a member.
   public static let getMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/GetMember",
     kind: .unary, idempotency: .noSideEffects,
@@ -1020,7 +1134,8 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}", body: ""),
     ], scope: "attendance:read")
-  /// ListMembers pages through the members, ordered by name.
+  /// ListMembers pages through the members, ordered by name. ListRosterChanges and WatchRosterChanges return their
+  /// changes.
   public static let listMembers = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ListMembers",
     kind: .unary, idempotency: .noSideEffects,
@@ -1057,8 +1172,8 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:reactivate", body: "*"),
     ], scope: "attendance:write")
-  /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
-  /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
+  /// SetMemberPin sets a member's PIN, ends the member's sessions, revokes the device tokens and lifts LOGIN_LOCKED. For
+  /// admins; members change their own with ChangePin.
   public static let setMemberPin = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/SetMemberPin",
     kind: .unary, idempotency: .idempotent,
@@ -1066,6 +1181,17 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.SetMemberPinResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:setPin", body: "*"),
+    ], scope: "attendance:write")
+  /// RemoveMemberPin removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
+  /// LOGIN_LOCKED. The member cannot log in until a PIN is set, unless the operator allows logins by name alone. For
+  /// admins.
+  public static let removeMemberPin = MethodDescriptor(
+    path: "campanile.attendance.v1.MembersService/RemoveMemberPin",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.attendance.v1.RemoveMemberPinRequest",
+    responseType: "campanile.attendance.v1.RemoveMemberPinResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:removePin", body: "*"),
     ], scope: "attendance:write")
   /// ExportMemberData streams everything stored about a member. For the member and admins.
   public static let exportMemberData = MethodDescriptor(
@@ -1078,7 +1204,7 @@ public enum MembersServiceMethods {
     ], scope: "attendance:read")
   /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
   /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
-  /// cannot be undone. For admins.
+  /// cannot be undone, and erasing an erased member has no effect. For admins.
   public static let eraseMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/EraseMember",
     kind: .unary, idempotency: .idempotent,
@@ -1089,7 +1215,7 @@ public enum MembersServiceMethods {
     ], scope: "attendance:write")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createMember, getMember, listMembers, updateMember, deactivateMember, reactivateMember, setMemberPin, exportMemberData, eraseMember]
+  public static let all: [MethodDescriptor] = [createMember, getMember, listMembers, updateMember, deactivateMember, reactivateMember, setMemberPin, removeMemberPin, exportMemberData, eraseMember]
 }
 
 /// Calls `campanile.attendance.v1.MembersService`.
@@ -1100,16 +1226,18 @@ public struct MembersServiceClient: Sendable {
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
   /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
-  /// use. At most 20000; one more: RESOURCE_EXHAUSTED.
+  /// use. At most 20000, including erased ones; one more: RESOURCE_EXHAUSTED, reason MEMBERS_EXHAUSTED.
   public func createMember(_ request: CreateMemberRequest, options: CallOptions = .init()) async throws -> CreateMemberResponse {
     try await caller.unary(MembersServiceMethods.createMember, request, options: options)
   }
 
+  /// GetMember returns a member.
   public func getMember(_ request: GetMemberRequest, options: CallOptions = .init()) async throws -> GetMemberResponse {
     try await caller.unary(MembersServiceMethods.getMember, request, options: options)
   }
 
-  /// ListMembers pages through the members, ordered by name.
+  /// ListMembers pages through the members, ordered by name. ListRosterChanges and WatchRosterChanges return their
+  /// changes.
   public func listMembers(_ request: ListMembersRequest, options: CallOptions = .init()) async throws -> ListMembersResponse {
     try await caller.unary(MembersServiceMethods.listMembers, request, options: options)
   }
@@ -1130,10 +1258,17 @@ public struct MembersServiceClient: Sendable {
     try await caller.unary(MembersServiceMethods.reactivateMember, request, options: options)
   }
 
-  /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
-  /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
+  /// SetMemberPin sets a member's PIN, ends the member's sessions, revokes the device tokens and lifts LOGIN_LOCKED. For
+  /// admins; members change their own with ChangePin.
   public func setMemberPin(_ request: SetMemberPinRequest, options: CallOptions = .init()) async throws -> SetMemberPinResponse {
     try await caller.unary(MembersServiceMethods.setMemberPin, request, options: options)
+  }
+
+  /// RemoveMemberPin removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
+  /// LOGIN_LOCKED. The member cannot log in until a PIN is set, unless the operator allows logins by name alone. For
+  /// admins.
+  public func removeMemberPin(_ request: RemoveMemberPinRequest, options: CallOptions = .init()) async throws -> RemoveMemberPinResponse {
+    try await caller.unary(MembersServiceMethods.removeMemberPin, request, options: options)
   }
 
   /// ExportMemberData streams everything stored about a member. For the member and admins.
@@ -1143,7 +1278,7 @@ public struct MembersServiceClient: Sendable {
 
   /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
   /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
-  /// cannot be undone. For admins.
+  /// cannot be undone, and erasing an erased member has no effect. For admins.
   public func eraseMember(_ request: EraseMemberRequest, options: CallOptions = .init()) async throws -> EraseMemberResponse {
     try await caller.unary(MembersServiceMethods.eraseMember, request, options: options)
   }

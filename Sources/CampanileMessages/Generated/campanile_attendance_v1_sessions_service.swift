@@ -4,11 +4,12 @@
 public import CampanileCall
 public import CampanileCodec
 
-public struct LoginRequest: ProtoMessage {
+public struct LoginRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.LoginRequest" }
 
+  /// 1 to 128 characters.
   public var name: String = ""
-  /// Empty only if the operator allows logins by name alone, for members without a PIN.
+  /// At most 64 characters. Empty only if the operator allows logins by name alone, for members without a PIN.
   public var pin: String = ""
   /// The token from this member's last login on this device; empty if there is none. A token that is not valid for the
   /// member is ignored. At most 64 characters.
@@ -75,6 +76,12 @@ public struct LoginRequest: ProtoMessage {
       writer.string(self.deviceToken)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.name, "name", min: 1, max: 128)
+    violations.text(self.pin, "pin", max: 64)
+    violations.text(self.deviceToken, "deviceToken", max: 64)
   }
 }
 
@@ -285,16 +292,21 @@ public struct LogoutResponse: ProtoMessage {
   }
 }
 
-public struct ListSessionsRequest: ProtoMessage {
+public struct ListSessionsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListSessionsRequest" }
 
   /// Empty means the caller.
   public var memberId: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(memberId: String = "") {
+  public init(memberId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
     self.memberId = memberId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -306,6 +318,14 @@ public struct ListSessionsRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -316,8 +336,13 @@ public struct ListSessionsRequest: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("memberId") { return 0 }
+      if name.matches("pageSize") { return 1 }
     case 9:
       if name.matches("member_id") { return 0 }
+      if name.matches("page_size") { return 1 }
+      if name.matches("pageToken") { return 2 }
+    case 10:
+      if name.matches("page_token") { return 2 }
     default: break
     }
     return -1
@@ -329,20 +354,34 @@ public struct ListSessionsRequest: ProtoMessage {
       writer.name(",\"memberId\":")
       writer.string(self.memberId)
     }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
 public struct ListSessionsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListSessionsResponse" }
 
-  /// At most 20, newest first.
+  /// At most 20 in all pages.
   public var sessions: [MemberSession] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(sessions: [MemberSession] = []) {
+  public init(sessions: [MemberSession] = [], nextPageToken: String = "") {
     self.sessions = sessions
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -358,6 +397,10 @@ public struct ListSessionsResponse: ProtoMessage {
           self.sessions.append(try MemberSession(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -368,6 +411,10 @@ public struct ListSessionsResponse: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("sessions") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -384,20 +431,27 @@ public struct ListSessionsResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
     writer.endObject(object)
   }
 }
 
-public struct RevokeSessionsRequest: ProtoMessage {
+public struct RevokeSessionsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.RevokeSessionsRequest" }
 
   /// Empty means the caller.
   public var memberId: String = ""
+  /// At most 64 characters. A repeat within 24 h returns the first response.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(memberId: String = "") {
+  public init(memberId: String = "", requestId: String = "") {
     self.memberId = memberId
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -409,6 +463,10 @@ public struct RevokeSessionsRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.memberId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -421,6 +479,9 @@ public struct RevokeSessionsRequest: ProtoMessage {
       if name.matches("memberId") { return 0 }
     case 9:
       if name.matches("member_id") { return 0 }
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -432,7 +493,15 @@ public struct RevokeSessionsRequest: ProtoMessage {
       writer.name(",\"memberId\":")
       writer.string(self.memberId)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -483,9 +552,10 @@ public struct RevokeSessionsResponse: ProtoMessage {
   }
 }
 
-public struct ChangePinRequest: ProtoMessage {
+public struct ChangePinRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ChangePinRequest" }
 
+  /// At most 64 characters.
   public var oldPin: String = ""
   /// 6 to 64 characters.
   public var newPin: String = ""
@@ -556,6 +626,12 @@ public struct ChangePinRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.oldPin, "oldPin", max: 64)
+    violations.text(self.newPin, "newPin", min: 6, max: 64)
+    violations.text(self.deviceToken, "deviceToken", max: 64)
+  }
 }
 
 public struct ChangePinResponse: ProtoMessage {
@@ -584,7 +660,8 @@ public enum SessionsServiceMethods {
   public static let serviceName = "campanile.attendance.v1.SessionsService"
 
   /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in get the same error:
-  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID.
+  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. A repeat opens another session, because a session token is
+  /// never stored; a member has at most 20, and a further login ends the oldest.
   ///
   /// Failures delay the next attempt from the same address; IPv6 addresses count by /64. The delay begins after five
   /// failures for a name, after one while the name has 20 recent failures, and after 30 failures for all names. The
@@ -623,7 +700,7 @@ public enum SessionsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/attendance/v1/sessions/current", body: ""),
     ], scope: "attendance:write")
-  /// ListSessions returns a member's sessions. For the member and admins.
+  /// ListSessions pages through a member's sessions, newest first. For the member and admins.
   public static let listSessions = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/ListSessions",
     kind: .unary, idempotency: .noSideEffects,
@@ -632,10 +709,11 @@ public enum SessionsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/sessions", body: ""),
     ], scope: "attendance:read")
-  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
+  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins. A repeat
+  /// also ends sessions that were opened in the meantime, unless it has the same `request_id`.
   public static let revokeSessions = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/RevokeSessions",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.attendance.v1.RevokeSessionsRequest",
     responseType: "campanile.attendance.v1.RevokeSessionsResponse",
     httpRules: [
@@ -643,6 +721,7 @@ public enum SessionsServiceMethods {
     ], scope: "attendance:write")
   /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
   /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
+  /// A repeat fails, because the old PIN is wrong by then.
   public static let changePin = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/ChangePin",
     kind: .unary, idempotency: .unknown,
@@ -664,7 +743,8 @@ public struct SessionsServiceClient: Sendable {
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
   /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in get the same error:
-  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID.
+  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. A repeat opens another session, because a session token is
+  /// never stored; a member has at most 20, and a further login ends the oldest.
   ///
   /// Failures delay the next attempt from the same address; IPv6 addresses count by /64. The delay begins after five
   /// failures for a name, after one while the name has 20 recent failures, and after 30 failures for all names. The
@@ -691,18 +771,20 @@ public struct SessionsServiceClient: Sendable {
     try await caller.unary(SessionsServiceMethods.logout, request, options: options)
   }
 
-  /// ListSessions returns a member's sessions. For the member and admins.
+  /// ListSessions pages through a member's sessions, newest first. For the member and admins.
   public func listSessions(_ request: ListSessionsRequest, options: CallOptions = .init()) async throws -> ListSessionsResponse {
     try await caller.unary(SessionsServiceMethods.listSessions, request, options: options)
   }
 
-  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
+  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins. A repeat
+  /// also ends sessions that were opened in the meantime, unless it has the same `request_id`.
   public func revokeSessions(_ request: RevokeSessionsRequest, options: CallOptions = .init()) async throws -> RevokeSessionsResponse {
     try await caller.unary(SessionsServiceMethods.revokeSessions, request, options: options)
   }
 
   /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
   /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
+  /// A repeat fails, because the old PIN is wrong by then.
   public func changePin(_ request: ChangePinRequest, options: CallOptions = .init()) async throws -> ChangePinResponse {
     try await caller.unary(SessionsServiceMethods.changePin, request, options: options)
   }

@@ -167,11 +167,11 @@ public struct AttendanceStatistics: ProtoMessage {
   }
 }
 
-public struct GetMemberStatisticsRequest: ProtoMessage {
+public struct GetMemberStatisticsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.GetMemberStatisticsRequest" }
 
   public var memberId: String = ""
-  /// 0 means all years.
+  /// Only meetings of this year, 1700 to 2999; 0 means all years.
   public var year: Int32 = 0
   /// `YYYY-MM-DD`; empty means today.
   public var asOfDate: String = ""
@@ -239,6 +239,13 @@ public struct GetMemberStatisticsRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x3fe000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 3, 3), .init(0x200000000000, 0x0, 1, 1), .init(0x3000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1), .init(0x200000000000, 0x0, 1, 1), .init(0xf000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
+    if !(self.asOfDate.isEmpty) { violations.pattern(self.asOfDate, "asOfDate", Self.textPattern0, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: "DATE_INVALID") }
+  }
 }
 
 public struct GetMemberStatisticsResponse: ProtoMessage {
@@ -289,11 +296,12 @@ public struct GetMemberStatisticsResponse: ProtoMessage {
 public struct ListMemberSummariesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMemberSummariesRequest" }
 
-  /// 0 means all years.
+  /// Only meetings of this year, 1700 to 2999; 0 means all years.
   public var year: Int32 = 0
-  /// 0 means 10000; more than 10000 means 10000.
+  /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
+  /// Also lists inactive members.
   public var includeInactive: Bool = false
 
   public init() {}
@@ -374,6 +382,7 @@ public struct ListMemberSummariesRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
+    if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -617,7 +626,10 @@ public struct ListAbsenteesRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x3fe000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 3, 3), .init(0x200000000000, 0x0, 1, 1), .init(0x3000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1), .init(0x200000000000, 0x0, 1, 1), .init(0xf000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1))
+
   public func validate(into violations: inout Violations) {
+    violations.pattern(self.sinceDate, "sinceDate", Self.textPattern0, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: "DATE_INVALID")
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -728,7 +740,6 @@ public struct Absentee: ProtoMessage {
 public struct ListAbsenteesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListAbsenteesResponse" }
 
-  /// Ordered by name.
   public var absentees: [Absentee] = []
   public var nextPageToken: String = ""
 
@@ -794,13 +805,13 @@ public struct ListAbsenteesResponse: ProtoMessage {
   }
 }
 
-public struct GetForecastRequest: ProtoMessage {
+public struct GetForecastRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.GetForecastRequest" }
 
   public var memberId: String = ""
   /// 1 to 100.
   public var targetPercentage: Int32 = 0
-  /// Only this year; 0 means all years.
+  /// Only meetings of this year, 1700 to 2999; 0 means all years.
   public var year: Int32 = 0
 
   public init() {}
@@ -866,6 +877,11 @@ public struct GetForecastRequest: ProtoMessage {
       writer.int32(self.year)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.targetPercentage, "targetPercentage", from: 1, to: 100)
+    if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
   }
 }
 
@@ -987,7 +1003,7 @@ public enum StatisticsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/members/{member_id}/statistics", body: ""),
     ], scope: "attendance:read")
-  /// ListMemberSummaries returns the statistics of all active members, ordered by name.
+  /// ListMemberSummaries pages through the statistics of all active members, ordered by name.
   public static let listMemberSummaries = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/ListMemberSummaries",
     kind: .unary, idempotency: .noSideEffects,
@@ -996,8 +1012,8 @@ public enum StatisticsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/memberSummaries", body: ""),
     ], scope: "attendance:read")
-  /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
-  /// was eligible for them. For secretaries.
+  /// ListAbsentees pages through the active members who were not present at any completed meeting since a day, if at
+  /// least one was eligible for them. Ordered by name. For secretaries.
   public static let listAbsentees = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/ListAbsentees",
     kind: .unary, idempotency: .noSideEffects,
@@ -1034,13 +1050,13 @@ public struct StatisticsServiceClient: Sendable {
     try await caller.unary(StatisticsServiceMethods.getMemberStatistics, request, options: options)
   }
 
-  /// ListMemberSummaries returns the statistics of all active members, ordered by name.
+  /// ListMemberSummaries pages through the statistics of all active members, ordered by name.
   public func listMemberSummaries(_ request: ListMemberSummariesRequest, options: CallOptions = .init()) async throws -> ListMemberSummariesResponse {
     try await caller.unary(StatisticsServiceMethods.listMemberSummaries, request, options: options)
   }
 
-  /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
-  /// was eligible for them. For secretaries.
+  /// ListAbsentees pages through the active members who were not present at any completed meeting since a day, if at
+  /// least one was eligible for them. Ordered by name. For secretaries.
   public func listAbsentees(_ request: ListAbsenteesRequest, options: CallOptions = .init()) async throws -> ListAbsenteesResponse {
     try await caller.unary(StatisticsServiceMethods.listAbsentees, request, options: options)
   }

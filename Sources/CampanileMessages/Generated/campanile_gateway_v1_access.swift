@@ -151,21 +151,28 @@ public struct ApiKey: ProtoMessage {
   }
 }
 
-public struct CreateApiKeyRequest: ProtoMessage {
+public struct CreateApiKeyRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.gateway.v1.CreateApiKeyRequest" }
 
+  /// `user/<id>` or `service/<id>`; the id has 1 to 128 characters of `[A-Za-z0-9._:@-]`.
   public var principal: String = ""
+  /// At most 32. A scope of a service that the gateway does not know: INVALID_ARGUMENT, reason SCOPE_UNKNOWN.
   public var scopes: [String] = []
+  /// At most 256 bytes, without control characters.
   public var description: String = ""
+  /// Must be in the future; absent if the key does not expire.
   public var expireTime: ProtoTimestamp?
+  /// At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(principal: String = "", scopes: [String] = [], description: String = "", expireTime: ProtoTimestamp? = nil) {
+  public init(principal: String = "", scopes: [String] = [], description: String = "", expireTime: ProtoTimestamp? = nil, requestId: String = "") {
     self.principal = principal
     self.scopes = scopes
     self.description = description
     self.expireTime = expireTime
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -193,6 +200,10 @@ public struct CreateApiKeyRequest: ProtoMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -205,8 +216,10 @@ public struct CreateApiKeyRequest: ProtoMessage {
       if name.matches("scopes") { return 1 }
     case 9:
       if name.matches("principal") { return 0 }
+      if name.matches("requestId") { return 4 }
     case 10:
       if name.matches("expireTime") { return 3 }
+      if name.matches("request_id") { return 4 }
     case 11:
       if name.matches("description") { return 2 }
       if name.matches("expire_time") { return 3 }
@@ -238,7 +251,27 @@ public struct CreateApiKeyRequest: ProtoMessage {
       writer.name(",\"expireTime\":")
       value.encode(to: &writer)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x0, 0x7fffffe00000000, 1, .max), .init(0x800000000000, 0x0, 1, 1), .init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x0, 0x7fffffe00000000, 1, 1), .init(0x7ff200000000000, 0x7fffffe00000000, 0, 39))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.principal, "principal", Self.textPattern0, "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -", reason: "PRINCIPAL_INVALID")
+    violations.entries(self.scopes.count, "scopes", max: 32)
+    for (index, value) in self.scopes.enumerated() {
+      let count = violations.count
+      violations.pattern(value, "", Self.textPattern1, "must be admin, SERVICE, or SERVICE: and read, write, publish or operate", reason: "SCOPE_INVALID")
+      violations.move(after: count, into: "scopes", index: index)
+    }
+    violations.textBytes(self.description, "description", max: 256)
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -246,7 +279,7 @@ public struct CreateApiKeyResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.CreateApiKeyResponse" }
 
   public var apiKey: ApiKey?
-  /// `cmp_` followed by 43 base64url characters: 256 random bits.
+  /// `cmp_` followed by 43 base64url characters: 256 random bits. Empty in a repeated response.
   public var secret: String = ""
 
   public init() {}
@@ -307,6 +340,7 @@ public struct ListApiKeysRequest: ValidatedMessage {
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
+  /// Also lists revoked keys.
   public var includeRevoked: Bool = false
 
   public init() {}
@@ -450,9 +484,10 @@ public struct ListApiKeysResponse: ProtoMessage {
   }
 }
 
-public struct RevokeApiKeyRequest: ProtoMessage {
+public struct RevokeApiKeyRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.gateway.v1.RevokeApiKeyRequest" }
 
+  /// 1 to 64 characters of `[A-Za-z0-9_-]`.
   public var keyId: String = ""
 
   public init() {}
@@ -494,6 +529,12 @@ public struct RevokeApiKeyRequest: ProtoMessage {
       writer.string(self.keyId)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff200000000000, 0x7fffffe87fffffe, 1, 64))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.keyId, "keyId", Self.textPattern0, "must be the id of a key, such as k_7Zq0xVbN2aLm", reason: "KEY_ID_INVALID")
   }
 }
 
@@ -544,23 +585,27 @@ public struct RevokeApiKeyResponse: ProtoMessage {
   }
 }
 
-public struct RotateApiKeyRequest: ProtoMessage {
+public struct RotateApiKeyRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.gateway.v1.RotateApiKeyRequest" }
 
+  /// 1 to 64 characters of `[A-Za-z0-9_-]`.
   public var keyId: String = ""
   /// Time for which the old key keeps working, up to 30 days; absent means 24 hours. It never extends the old key's own
   /// lifetime.
   public var overlap: ProtoDuration?
-  /// The new key's expiry. If absent, the new key lives as long as the old one was created for, or forever if that had
-  /// no expiry.
+  /// The new key's expiry, which must be in the future. If absent, the new key lives as long as the old one was created
+  /// for, or forever if that had no expiry.
   public var expireTime: ProtoTimestamp?
+  /// At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(keyId: String = "", overlap: ProtoDuration? = nil, expireTime: ProtoTimestamp? = nil) {
+  public init(keyId: String = "", overlap: ProtoDuration? = nil, expireTime: ProtoTimestamp? = nil, requestId: String = "") {
     self.keyId = keyId
     self.overlap = overlap
     self.expireTime = expireTime
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -580,6 +625,10 @@ public struct RotateApiKeyRequest: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -594,8 +643,11 @@ public struct RotateApiKeyRequest: ProtoMessage {
       if name.matches("key_id") { return 0 }
     case 7:
       if name.matches("overlap") { return 1 }
+    case 9:
+      if name.matches("requestId") { return 3 }
     case 10:
       if name.matches("expireTime") { return 2 }
+      if name.matches("request_id") { return 3 }
     case 11:
       if name.matches("expire_time") { return 2 }
     default: break
@@ -617,7 +669,21 @@ public struct RotateApiKeyRequest: ProtoMessage {
       writer.name(",\"expireTime\":")
       value.encode(to: &writer)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x3ff200000000000, 0x7fffffe87fffffe, 1, 64))
+
+  public func validate(into violations: inout Violations) {
+    violations.pattern(self.keyId, "keyId", Self.textPattern0, "must be the id of a key, such as k_7Zq0xVbN2aLm", reason: "KEY_ID_INVALID")
+    if let value = self.overlap {
+      violations.duration(value, "overlap", from: 0, to: 2592000)
+    }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -625,7 +691,7 @@ public struct RotateApiKeyResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.RotateApiKeyResponse" }
 
   public var apiKey: ApiKey?
-  /// The new key's secret, as in CreateApiKeyResponse.
+  /// The new key's secret, as in CreateApiKeyResponse. Empty in a repeated response.
   public var secret: String = ""
   /// The old key, with its new expiry.
   public var replacedApiKey: ApiKey?
@@ -700,7 +766,8 @@ public enum AccessServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.gateway.v1.AccessService"
 
-  /// CreateApiKey creates a key and returns its secret, which is never returned again.
+  /// CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
+  /// RESOURCE_EXHAUSTED, reason KEY_LIMIT.
   public static let createApiKey = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/CreateApiKey",
     kind: .unary, idempotency: .unknown,
@@ -709,7 +776,7 @@ public enum AccessServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys", body: "*"),
     ], scope: "admin", hasSecretResponse: true)
-  /// ListApiKeys returns a page of the keys, newest first, without their secrets.
+  /// ListApiKeys pages through the keys, newest first, without their secrets.
   public static let listApiKeys = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/ListApiKeys",
     kind: .unary, idempotency: .noSideEffects,
@@ -750,12 +817,13 @@ public struct AccessServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateApiKey creates a key and returns its secret, which is never returned again.
+  /// CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
+  /// RESOURCE_EXHAUSTED, reason KEY_LIMIT.
   public func createApiKey(_ request: CreateApiKeyRequest, options: CallOptions = .init()) async throws -> CreateApiKeyResponse {
     try await caller.unary(AccessServiceMethods.createApiKey, request, options: options)
   }
 
-  /// ListApiKeys returns a page of the keys, newest first, without their secrets.
+  /// ListApiKeys pages through the keys, newest first, without their secrets.
   public func listApiKeys(_ request: ListApiKeysRequest, options: CallOptions = .init()) async throws -> ListApiKeysResponse {
     try await caller.unary(AccessServiceMethods.listApiKeys, request, options: options)
   }

@@ -22,6 +22,7 @@ public struct Template: ValidatedMessage {
   public var createTime: ProtoTimestamp?
   /// Set by the server.
   public var updateTime: ProtoTimestamp?
+  /// Changes with every change of the template (AIP-154).
   public var etag: String = ""
   /// The required variables, in the order of their first use. Set by the server.
   public var requiredVariables: [String] = []
@@ -186,10 +187,10 @@ public struct Heartbeat: ValidatedMessage {
   public var name: String = ""
   /// The bucket of its notification. A publication with the heartbeat's id counts as a beat.
   public var bucketId: String = ""
-  /// 1 to 525600.
-  public var periodMinutes: Int32 = 0
-  /// 0 to 525600.
-  public var graceMinutes: Int32 = 0
+  /// The longest expected time between two beats: 1 minute to 365 days.
+  public var period: ProtoDuration?
+  /// The tolerance after the period: at most 365 days; absent means none.
+  public var grace: ProtoDuration?
   /// The notification to publish, in the heartbeat's bucket. Without a title, the title names the missing beat.
   public var notification: Notification?
   /// Set by the server.
@@ -201,20 +202,23 @@ public struct Heartbeat: ValidatedMessage {
   public var dueTime: ProtoTimestamp?
   /// True from its notification until the next beat. Set by the server.
   public var isMissing: Bool = false
+  /// Changes with every change of the heartbeat, including beats (AIP-154).
+  public var etag: String = ""
 
   public init() {}
 
-  public init(id: String = "", name: String = "", bucketId: String = "", periodMinutes: Int32 = 0, graceMinutes: Int32 = 0, notification: Notification? = nil, createTime: ProtoTimestamp? = nil, lastBeatTime: ProtoTimestamp? = nil, dueTime: ProtoTimestamp? = nil, isMissing: Bool = false) {
+  public init(id: String = "", name: String = "", bucketId: String = "", period: ProtoDuration? = nil, grace: ProtoDuration? = nil, notification: Notification? = nil, createTime: ProtoTimestamp? = nil, lastBeatTime: ProtoTimestamp? = nil, dueTime: ProtoTimestamp? = nil, isMissing: Bool = false, etag: String = "") {
     self.id = id
     self.name = name
     self.bucketId = bucketId
-    self.periodMinutes = periodMinutes
-    self.graceMinutes = graceMinutes
+    self.period = period
+    self.grace = grace
     self.notification = notification
     self.createTime = createTime
     self.lastBeatTime = lastBeatTime
     self.dueTime = dueTime
     self.isMissing = isMissing
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -237,11 +241,11 @@ public struct Heartbeat: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.periodMinutes = try reader.int32()
+        self.period = try ProtoDuration(from: &reader)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.graceMinutes = try reader.int32()
+        self.grace = try ProtoDuration(from: &reader)
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -262,6 +266,10 @@ public struct Heartbeat: ValidatedMessage {
         try reader.accept(9, &seen0)
         if try reader.null() { break }
         self.isMissing = try reader.bool()
+      case 10:
+        try reader.accept(10, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -274,6 +282,11 @@ public struct Heartbeat: ValidatedMessage {
       if name.matches("id") { return 0 }
     case 4:
       if name.matches("name") { return 1 }
+      if name.matches("etag") { return 10 }
+    case 5:
+      if name.matches("grace") { return 4 }
+    case 6:
+      if name.matches("period") { return 3 }
     case 7:
       if name.matches("dueTime") { return 8 }
     case 8:
@@ -288,14 +301,9 @@ public struct Heartbeat: ValidatedMessage {
     case 11:
       if name.matches("create_time") { return 6 }
     case 12:
-      if name.matches("graceMinutes") { return 4 }
       if name.matches("notification") { return 5 }
       if name.matches("lastBeatTime") { return 7 }
-    case 13:
-      if name.matches("periodMinutes") { return 3 }
-      if name.matches("grace_minutes") { return 4 }
     case 14:
-      if name.matches("period_minutes") { return 3 }
       if name.matches("last_beat_time") { return 7 }
     default: break
     }
@@ -316,13 +324,13 @@ public struct Heartbeat: ValidatedMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
-    if self.periodMinutes != 0 {
-      writer.name(",\"periodMinutes\":")
-      writer.int32(self.periodMinutes)
+    if let value = self.period {
+      writer.name(",\"period\":")
+      value.encode(to: &writer)
     }
-    if self.graceMinutes != 0 {
-      writer.name(",\"graceMinutes\":")
-      writer.int32(self.graceMinutes)
+    if let value = self.grace {
+      writer.name(",\"grace\":")
+      value.encode(to: &writer)
     }
     if let value = self.notification {
       writer.name(",\"notification\":")
@@ -344,14 +352,24 @@ public struct Heartbeat: ValidatedMessage {
       writer.name(",\"isMissing\":")
       writer.bool(self.isMissing)
     }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
+    }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
     violations.text(self.name, "name", min: 1, max: 128)
     violations.text(self.bucketId, "bucketId", min: 1)
-    violations.range(self.periodMinutes, "periodMinutes", from: 1, to: 525600)
-    violations.range(self.graceMinutes, "graceMinutes", from: 0, to: 525600)
+    if let value = self.period {
+      violations.duration(value, "period", from: 60, to: 31536000)
+    } else {
+      violations.absent("period")
+    }
+    if let value = self.grace {
+      violations.duration(value, "grace", from: 0, to: 31536000)
+    }
     if let value = self.notification {
       let count = violations.count
       value.validate(into: &violations)
@@ -368,8 +386,8 @@ public struct Webhook: ValidatedMessage {
   public var id: String = ""
   /// 1 to 128 characters.
   public var name: String = ""
-  /// `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`; empty means POST.
-  public var method: String = ""
+  /// If a request does not set it, the server sets POST.
+  public var method: Webhook.Method = Webhook.Method()
   /// An absolute http or https URL of at most 2048 characters, without `user:password@`: use a header for credentials.
   public var url: String = ""
   /// At most 32. Values are stored and sent; responses contain `***` in their place.
@@ -380,10 +398,12 @@ public struct Webhook: ValidatedMessage {
   public var createTime: ProtoTimestamp?
   /// Set by the server.
   public var updateTime: ProtoTimestamp?
+  /// Changes with every change of the webhook (AIP-154).
+  public var etag: String = ""
 
   public init() {}
 
-  public init(id: String = "", name: String = "", method: String = "", url: String = "", headers: [String: String] = [:], body: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", name: String = "", method: Webhook.Method = Webhook.Method(), url: String = "", headers: [String: String] = [:], body: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "") {
     self.id = id
     self.name = name
     self.method = method
@@ -392,6 +412,7 @@ public struct Webhook: ValidatedMessage {
     self.body = body
     self.createTime = createTime
     self.updateTime = updateTime
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -410,7 +431,7 @@ public struct Webhook: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.method = try reader.string()
+        self.method = try reader.enumeration(Webhook.Method.self)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -437,6 +458,10 @@ public struct Webhook: ValidatedMessage {
         try reader.accept(7, &seen0)
         if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
+      case 8:
+        try reader.accept(8, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -452,6 +477,7 @@ public struct Webhook: ValidatedMessage {
     case 4:
       if name.matches("name") { return 1 }
       if name.matches("body") { return 5 }
+      if name.matches("etag") { return 8 }
     case 6:
       if name.matches("method") { return 2 }
     case 7:
@@ -477,9 +503,9 @@ public struct Webhook: ValidatedMessage {
       writer.name(",\"name\":")
       writer.string(self.name)
     }
-    if !self.method.isEmpty {
+    if self.method.rawValue != 0 {
       writer.name(",\"method\":")
-      writer.string(self.method)
+      writer.enumeration(self.method)
     }
     if !self.url.isEmpty {
       writer.name(",\"url\":")
@@ -507,15 +533,92 @@ public struct Webhook: ValidatedMessage {
       writer.name(",\"updateTime\":")
       value.encode(to: &writer)
     }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
+    }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
     violations.text(self.name, "name", min: 1, max: 128)
-    if !(self.method.isEmpty) { violations.oneOf(self.method, "method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"], "must be GET, HEAD, POST, PUT, PATCH or DELETE", reason: "METHOD_INVALID") }
+    violations.enumeration(self.method, "method")
     violations.text(self.url, "url", max: 2048)
     violations.entries(self.headers.count, "headers", max: 32)
     violations.textBytes(self.body, "body", max: 16384)
+  }
+
+  /// Method is the method of the HTTP request.
+  public enum Method: ProtoEnum {
+    case unspecified
+    case get
+    case head
+    case post
+    case put
+    case patch
+    case delete
+    /// A number that the contract does not name; made by `init(rawValue:)` only.
+    case unrecognized(Int32)
+
+    public init() { self = .unspecified }
+
+    public init(rawValue: Int32) {
+      switch rawValue {
+      case 0: self = .unspecified
+      case 1: self = .get
+      case 2: self = .head
+      case 3: self = .post
+      case 4: self = .put
+      case 5: self = .patch
+      case 6: self = .delete
+      default: self = .unrecognized(rawValue)
+      }
+    }
+
+    public var rawValue: Int32 {
+      switch self {
+      case .unspecified: 0
+      case .get: 1
+      case .head: 2
+      case .post: 3
+      case .put: 4
+      case .patch: 5
+      case .delete: 6
+      case .unrecognized(let number): number
+      }
+    }
+
+    public var protoName: StaticString? {
+      switch self {
+      case .unspecified: "METHOD_UNSPECIFIED"
+      case .get: "METHOD_GET"
+      case .head: "METHOD_HEAD"
+      case .post: "METHOD_POST"
+      case .put: "METHOD_PUT"
+      case .patch: "METHOD_PATCH"
+      case .delete: "METHOD_DELETE"
+      case .unrecognized: nil
+      }
+    }
+
+    public static func number(named name: JSONName) -> Int32? {
+      switch name.count {
+      case 10:
+        if name.matches("METHOD_GET") { return 1 }
+        if name.matches("METHOD_PUT") { return 4 }
+      case 11:
+        if name.matches("METHOD_HEAD") { return 2 }
+        if name.matches("METHOD_POST") { return 3 }
+      case 12:
+        if name.matches("METHOD_PATCH") { return 5 }
+      case 13:
+        if name.matches("METHOD_DELETE") { return 6 }
+      case 18:
+        if name.matches("METHOD_UNSPECIFIED") { return 0 }
+      default: break
+      }
+      return nil
+    }
   }
 }
 

@@ -348,6 +348,7 @@ public struct GetTemplateResponse: ProtoMessage {
 public struct UpdateTemplateRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UpdateTemplateRequest" }
 
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   public var template: Template?
   /// `name`, `title`, `subtitle`, `body`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
@@ -454,11 +455,14 @@ public struct DeleteTemplateRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteTemplateRequest" }
 
   public var templateId: String = ""
+  /// If set, it must equal the template's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(templateId: String = "") {
+  public init(templateId: String = "", etag: String = "") {
     self.templateId = templateId
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -470,6 +474,10 @@ public struct DeleteTemplateRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.templateId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -478,6 +486,8 @@ public struct DeleteTemplateRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 4:
+      if name.matches("etag") { return 1 }
     case 10:
       if name.matches("templateId") { return 0 }
     case 11:
@@ -492,6 +502,10 @@ public struct DeleteTemplateRequest: ProtoMessage {
     if !self.templateId.isEmpty {
       writer.name(",\"templateId\":")
       writer.string(self.templateId)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }
@@ -765,15 +779,18 @@ public struct ListHeartbeatsResponse: ProtoMessage {
   }
 }
 
-public struct BeatRequest: ProtoMessage {
+public struct BeatRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BeatRequest" }
 
   public var heartbeatId: String = ""
+  /// At most 64 characters; a repetition within 24 h returns the first response and is not another beat.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(heartbeatId: String = "") {
+  public init(heartbeatId: String = "", requestId: String = "") {
     self.heartbeatId = heartbeatId
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -785,6 +802,10 @@ public struct BeatRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.heartbeatId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -793,6 +814,10 @@ public struct BeatRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
     case 11:
       if name.matches("heartbeatId") { return 0 }
     case 12:
@@ -808,7 +833,15 @@ public struct BeatRequest: ProtoMessage {
       writer.name(",\"heartbeatId\":")
       writer.string(self.heartbeatId)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -861,11 +894,14 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteHeartbeatRequest" }
 
   public var heartbeatId: String = ""
+  /// If set, it must equal the heartbeat's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(heartbeatId: String = "") {
+  public init(heartbeatId: String = "", etag: String = "") {
     self.heartbeatId = heartbeatId
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -877,6 +913,10 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.heartbeatId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -885,6 +925,8 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 4:
+      if name.matches("etag") { return 1 }
     case 11:
       if name.matches("heartbeatId") { return 0 }
     case 12:
@@ -899,6 +941,10 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
     if !self.heartbeatId.isEmpty {
       writer.name(",\"heartbeatId\":")
       writer.string(self.heartbeatId)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }
@@ -1176,6 +1222,7 @@ public struct ListWebhooksResponse: ProtoMessage {
 public struct UpdateWebhookRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UpdateWebhookRequest" }
 
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   public var webhook: Webhook?
   /// `name`, `method`, `url`, `headers`, `body`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
@@ -1282,11 +1329,14 @@ public struct DeleteWebhookRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteWebhookRequest" }
 
   public var webhookId: String = ""
+  /// If set, it must equal the webhook's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(webhookId: String = "") {
+  public init(webhookId: String = "", etag: String = "") {
     self.webhookId = webhookId
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1298,6 +1348,10 @@ public struct DeleteWebhookRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.webhookId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1306,6 +1360,8 @@ public struct DeleteWebhookRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 4:
+      if name.matches("etag") { return 1 }
     case 9:
       if name.matches("webhookId") { return 0 }
     case 10:
@@ -1320,6 +1376,10 @@ public struct DeleteWebhookRequest: ProtoMessage {
     if !self.webhookId.isEmpty {
       writer.name(",\"webhookId\":")
       writer.string(self.webhookId)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }
@@ -1410,10 +1470,10 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/notifications/v1/heartbeats", body: ""),
     ], scope: "notifications:read")
-  /// Beat reports that the expected event has happened.
+  /// Beat reports that the expected event has just happened.
   public static let beat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/Beat",
-    kind: .unary, idempotency: .idempotent,
+    kind: .unary, idempotency: .unknown,
     requestType: "campanile.notifications.v1.BeatRequest",
     responseType: "campanile.notifications.v1.BeatResponse",
     httpRules: [
@@ -1505,7 +1565,7 @@ public struct AutomationServiceClient: Sendable {
     try await caller.unary(AutomationServiceMethods.listHeartbeats, request, options: options)
   }
 
-  /// Beat reports that the expected event has happened.
+  /// Beat reports that the expected event has just happened.
   public func beat(_ request: BeatRequest, options: CallOptions = .init()) async throws -> BeatResponse {
     try await caller.unary(AutomationServiceMethods.beat, request, options: options)
   }

@@ -91,27 +91,23 @@ public struct Bucket: ValidatedMessage {
   public var createTime: ProtoTimestamp?
   /// Set by the server.
   public var updateTime: ProtoTimestamp?
+  /// Changes with every change of the bucket, of its counts, and of the caller's role, share and settings. A request's
+  /// etag is compared without the counts.
   public var etag: String = ""
   /// The number of unread notifications. Set by the server.
   public var unreadCount: Int32 = 0
   /// The number of notifications. Set by the server.
   public var notificationCount: Int32 = 0
-  /// Muted: new notifications are stored and counted, but devices are not notified. Critical ones pass.
-  public var isMuted: Bool = false
-  /// Snoozed until then: devices are notified at its end. Critical notifications pass. Set by SnoozeBucket.
-  public var snoozeEndTime: ProtoTimestamp?
-  /// The bucket's own quiet hours; absent means the user's. Quiet hours without windows mean none at all.
-  public var quietHours: QuietHours?
-  /// Absent means that all notifications are retained.
-  public var retention: RetentionPolicy?
+  /// The caller's own settings. Only UpdateBucketSettings changes them: ignored when a bucket is created or updated.
+  public var settings: BucketSettings?
   /// The caller's role. Set by the server, like all fields below.
   public var role: BucketRole = BucketRole()
   /// The owner of the bucket.
   public var ownerId: String = ""
   /// The end of the caller's share.
   public var shareExpireTime: ProtoTimestamp?
-  /// The number of other members; only set for the owner and admins.
-  public var shareCount: Int32 = 0
+  /// The number of other members; absent unless the caller is the owner.
+  public var shareCount: Int32?
   /// The time of deletion; only present in the list of deleted buckets.
   public var deleteTime: ProtoTimestamp?
   /// The time after which a deleted bucket can no longer be restored.
@@ -119,7 +115,7 @@ public struct Bucket: ValidatedMessage {
 
   public init() {}
 
-  public init(id: String = "", name: String = "", description: String? = nil, color: String? = nil, iconUrl: String? = nil, isOrphan: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", unreadCount: Int32 = 0, notificationCount: Int32 = 0, isMuted: Bool = false, snoozeEndTime: ProtoTimestamp? = nil, quietHours: QuietHours? = nil, retention: RetentionPolicy? = nil, role: BucketRole = BucketRole(), ownerId: String = "", shareExpireTime: ProtoTimestamp? = nil, shareCount: Int32 = 0, deleteTime: ProtoTimestamp? = nil, purgeTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", name: String = "", description: String? = nil, color: String? = nil, iconUrl: String? = nil, isOrphan: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", unreadCount: Int32 = 0, notificationCount: Int32 = 0, settings: BucketSettings? = nil, role: BucketRole = BucketRole(), ownerId: String = "", shareExpireTime: ProtoTimestamp? = nil, shareCount: Int32? = nil, deleteTime: ProtoTimestamp? = nil, purgeTime: ProtoTimestamp? = nil) {
     self.id = id
     self.name = name
     self.description = description
@@ -131,10 +127,7 @@ public struct Bucket: ValidatedMessage {
     self.etag = etag
     self.unreadCount = unreadCount
     self.notificationCount = notificationCount
-    self.isMuted = isMuted
-    self.snoozeEndTime = snoozeEndTime
-    self.quietHours = quietHours
-    self.retention = retention
+    self.settings = settings
     self.role = role
     self.ownerId = ownerId
     self.shareExpireTime = shareExpireTime
@@ -195,41 +188,29 @@ public struct Bucket: ValidatedMessage {
       case 11:
         try reader.accept(11, &seen0)
         if try reader.null() { break }
-        self.isMuted = try reader.bool()
+        self.settings = try BucketSettings(from: &reader)
       case 12:
         try reader.accept(12, &seen0)
         if try reader.null() { break }
-        self.snoozeEndTime = try ProtoTimestamp(from: &reader)
+        self.role = try reader.enumeration(BucketRole.self)
       case 13:
         try reader.accept(13, &seen0)
         if try reader.null() { break }
-        self.quietHours = try QuietHours(from: &reader)
+        self.ownerId = try reader.string()
       case 14:
         try reader.accept(14, &seen0)
         if try reader.null() { break }
-        self.retention = try RetentionPolicy(from: &reader)
+        self.shareExpireTime = try ProtoTimestamp(from: &reader)
       case 15:
         try reader.accept(15, &seen0)
         if try reader.null() { break }
-        self.role = try reader.enumeration(BucketRole.self)
+        self.shareCount = try reader.int32()
       case 16:
         try reader.accept(16, &seen0)
         if try reader.null() { break }
-        self.ownerId = try reader.string()
+        self.deleteTime = try ProtoTimestamp(from: &reader)
       case 17:
         try reader.accept(17, &seen0)
-        if try reader.null() { break }
-        self.shareExpireTime = try ProtoTimestamp(from: &reader)
-      case 18:
-        try reader.accept(18, &seen0)
-        if try reader.null() { break }
-        self.shareCount = try reader.int32()
-      case 19:
-        try reader.accept(19, &seen0)
-        if try reader.null() { break }
-        self.deleteTime = try ProtoTimestamp(from: &reader)
-      case 20:
-        try reader.accept(20, &seen0)
         if try reader.null() { break }
         self.purgeTime = try ProtoTimestamp(from: &reader)
       default: try reader.skipValue()
@@ -245,47 +226,40 @@ public struct Bucket: ValidatedMessage {
     case 4:
       if name.matches("name") { return 1 }
       if name.matches("etag") { return 8 }
-      if name.matches("role") { return 15 }
+      if name.matches("role") { return 12 }
     case 5:
       if name.matches("color") { return 3 }
     case 7:
       if name.matches("iconUrl") { return 4 }
-      if name.matches("isMuted") { return 11 }
-      if name.matches("ownerId") { return 16 }
+      if name.matches("ownerId") { return 13 }
     case 8:
       if name.matches("icon_url") { return 4 }
       if name.matches("isOrphan") { return 5 }
-      if name.matches("is_muted") { return 11 }
-      if name.matches("owner_id") { return 16 }
+      if name.matches("settings") { return 11 }
+      if name.matches("owner_id") { return 13 }
     case 9:
       if name.matches("is_orphan") { return 5 }
-      if name.matches("retention") { return 14 }
-      if name.matches("purgeTime") { return 20 }
+      if name.matches("purgeTime") { return 17 }
     case 10:
       if name.matches("createTime") { return 6 }
       if name.matches("updateTime") { return 7 }
-      if name.matches("quietHours") { return 13 }
-      if name.matches("shareCount") { return 18 }
-      if name.matches("deleteTime") { return 19 }
-      if name.matches("purge_time") { return 20 }
+      if name.matches("shareCount") { return 15 }
+      if name.matches("deleteTime") { return 16 }
+      if name.matches("purge_time") { return 17 }
     case 11:
       if name.matches("description") { return 2 }
       if name.matches("create_time") { return 6 }
       if name.matches("update_time") { return 7 }
       if name.matches("unreadCount") { return 9 }
-      if name.matches("quiet_hours") { return 13 }
-      if name.matches("share_count") { return 18 }
-      if name.matches("delete_time") { return 19 }
+      if name.matches("share_count") { return 15 }
+      if name.matches("delete_time") { return 16 }
     case 12:
       if name.matches("unread_count") { return 9 }
-    case 13:
-      if name.matches("snoozeEndTime") { return 12 }
     case 15:
-      if name.matches("snooze_end_time") { return 12 }
-      if name.matches("shareExpireTime") { return 17 }
+      if name.matches("shareExpireTime") { return 14 }
     case 17:
       if name.matches("notificationCount") { return 10 }
-      if name.matches("share_expire_time") { return 17 }
+      if name.matches("share_expire_time") { return 14 }
     case 18:
       if name.matches("notification_count") { return 10 }
     default: break
@@ -339,20 +313,8 @@ public struct Bucket: ValidatedMessage {
       writer.name(",\"notificationCount\":")
       writer.int32(self.notificationCount)
     }
-    if self.isMuted {
-      writer.name(",\"isMuted\":")
-      writer.bool(self.isMuted)
-    }
-    if let value = self.snoozeEndTime {
-      writer.name(",\"snoozeEndTime\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.quietHours {
-      writer.name(",\"quietHours\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.retention {
-      writer.name(",\"retention\":")
+    if let value = self.settings {
+      writer.name(",\"settings\":")
       value.encode(to: &writer)
     }
     if self.role.rawValue != 0 {
@@ -367,9 +329,9 @@ public struct Bucket: ValidatedMessage {
       writer.name(",\"shareExpireTime\":")
       value.encode(to: &writer)
     }
-    if self.shareCount != 0 {
+    if let value = self.shareCount {
       writer.name(",\"shareCount\":")
-      writer.int32(self.shareCount)
+      writer.int32(value)
     }
     if let value = self.deleteTime {
       writer.name(",\"deleteTime\":")
@@ -395,100 +357,5 @@ public struct Bucket: ValidatedMessage {
     if let value = self.iconUrl {
       violations.text(value, "iconUrl", max: 2048)
     }
-    if let value = self.quietHours {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "quietHours")
-    }
-    if let value = self.retention {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "retention")
-    }
-  }
-}
-
-/// RetentionPolicy defines when notifications of a bucket are deleted automatically. A value of 0 does not apply.
-public struct RetentionPolicy: ValidatedMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.RetentionPolicy" }
-
-  /// 0 to 3650 days after creation.
-  public var maxAgeDays: Int32 = 0
-  /// 0 to 1000000; the oldest notifications beyond this number are deleted.
-  public var maxCount: Int32 = 0
-  /// 0 to 87600 hours after reading.
-  public var afterReadHours: Int32 = 0
-
-  public init() {}
-
-  public init(maxAgeDays: Int32 = 0, maxCount: Int32 = 0, afterReadHours: Int32 = 0) {
-    self.maxAgeDays = maxAgeDays
-    self.maxCount = maxCount
-    self.afterReadHours = afterReadHours
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.maxAgeDays = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.maxCount = try reader.int32()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.afterReadHours = try reader.int32()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 8:
-      if name.matches("maxCount") { return 1 }
-    case 9:
-      if name.matches("max_count") { return 1 }
-    case 10:
-      if name.matches("maxAgeDays") { return 0 }
-    case 12:
-      if name.matches("max_age_days") { return 0 }
-    case 14:
-      if name.matches("afterReadHours") { return 2 }
-    case 16:
-      if name.matches("after_read_hours") { return 2 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.maxAgeDays != 0 {
-      writer.name(",\"maxAgeDays\":")
-      writer.int32(self.maxAgeDays)
-    }
-    if self.maxCount != 0 {
-      writer.name(",\"maxCount\":")
-      writer.int32(self.maxCount)
-    }
-    if self.afterReadHours != 0 {
-      writer.name(",\"afterReadHours\":")
-      writer.int32(self.afterReadHours)
-    }
-    writer.endObject(object)
-  }
-
-  public func validate(into violations: inout Violations) {
-    violations.range(self.maxAgeDays, "maxAgeDays", from: 0, to: 3650)
-    violations.range(self.maxCount, "maxCount", from: 0, to: 1000000)
-    violations.range(self.afterReadHours, "afterReadHours", from: 0, to: 87600)
   }
 }

@@ -6,7 +6,7 @@ public import CampanileCodec
 public struct CreateBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateBucketRequest" }
 
-  /// `id`, times, etag and counts are set by the server and ignored here.
+  /// `id`, times, etag and counts are set by the server and ignored here. Leave `settings` empty.
   public var bucket: Bucket?
   /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
@@ -218,15 +218,12 @@ public struct ListBucketsRequest: ValidatedMessage {
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Lists the deleted buckets that can be restored, instead of the others.
-  public var onlyDeleted: Bool = false
 
   public init() {}
 
-  public init(pageSize: Int32 = 0, pageToken: String = "", onlyDeleted: Bool = false) {
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
     self.pageSize = pageSize
     self.pageToken = pageToken
-    self.onlyDeleted = onlyDeleted
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -242,10 +239,6 @@ public struct ListBucketsRequest: ValidatedMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pageToken = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.onlyDeleted = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -261,10 +254,6 @@ public struct ListBucketsRequest: ValidatedMessage {
       if name.matches("pageToken") { return 1 }
     case 10:
       if name.matches("page_token") { return 1 }
-    case 11:
-      if name.matches("onlyDeleted") { return 2 }
-    case 12:
-      if name.matches("only_deleted") { return 2 }
     default: break
     }
     return -1
@@ -280,10 +269,6 @@ public struct ListBucketsRequest: ValidatedMessage {
       writer.name(",\"pageToken\":")
       writer.string(self.pageToken)
     }
-    if self.onlyDeleted {
-      writer.name(",\"onlyDeleted\":")
-      writer.bool(self.onlyDeleted)
-    }
     writer.endObject(object)
   }
 
@@ -294,6 +279,155 @@ public struct ListBucketsRequest: ValidatedMessage {
 
 public struct ListBucketsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListBucketsResponse" }
+
+  public var buckets: [Bucket] = []
+  public var nextPageToken: String = ""
+  /// A token for WatchNotifications and ListNotificationChanges. Changes after the one of the first page include
+  /// everything that the list may have missed.
+  public var resumeToken: String = ""
+
+  public init() {}
+
+  public init(buckets: [Bucket] = [], nextPageToken: String = "", resumeToken: String = "") {
+    self.buckets = buckets
+    self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.buckets.append(try Bucket(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 7:
+      if name.matches("buckets") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.buckets.isEmpty {
+      writer.name(",\"buckets\":")
+      let array = writer.beginArray()
+      for element in self.buckets {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct ListDeletedBucketsRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListDeletedBucketsRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+
+  public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+  }
+}
+
+public struct ListDeletedBucketsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListDeletedBucketsResponse" }
 
   public var buckets: [Bucket] = []
   public var nextPageToken: String = ""
@@ -363,9 +497,9 @@ public struct ListBucketsResponse: ProtoMessage {
 public struct UpdateBucketRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UpdateBucketRequest" }
 
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH. Leave `settings` empty.
   public var bucket: Bucket?
-  /// `name`, `description`, `color`, `icon_url`, `is_orphan` (for admins), `is_muted`, `quiet_hours`, `retention` (for
-  /// the caller only), or `*`; absent means the fields that are set.
+  /// `name`, `description`, `color`, `icon_url`, `is_orphan`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
 
   public init() {}
@@ -666,18 +800,15 @@ public struct UndeleteBucketResponse: ProtoMessage {
   }
 }
 
-public struct SnoozeBucketRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.SnoozeBucketRequest" }
+public struct GetBucketSettingsRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.GetBucketSettingsRequest" }
 
   public var bucketId: String = ""
-  /// The end of the snooze, at most a year ahead. Absent or past ends the snooze at once.
-  public var snoozeEndTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(bucketId: String = "", snoozeEndTime: ProtoTimestamp? = nil) {
+  public init(bucketId: String = "") {
     self.bucketId = bucketId
-    self.snoozeEndTime = snoozeEndTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -689,10 +820,6 @@ public struct SnoozeBucketRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.snoozeEndTime = try ProtoTimestamp(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -705,10 +832,6 @@ public struct SnoozeBucketRequest: ProtoMessage {
       if name.matches("bucketId") { return 0 }
     case 9:
       if name.matches("bucket_id") { return 0 }
-    case 13:
-      if name.matches("snoozeEndTime") { return 1 }
-    case 15:
-      if name.matches("snooze_end_time") { return 1 }
     default: break
     }
     return -1
@@ -720,23 +843,19 @@ public struct SnoozeBucketRequest: ProtoMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
-    if let value = self.snoozeEndTime {
-      writer.name(",\"snoozeEndTime\":")
-      value.encode(to: &writer)
-    }
     writer.endObject(object)
   }
 }
 
-public struct SnoozeBucketResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.SnoozeBucketResponse" }
+public struct GetBucketSettingsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.GetBucketSettingsResponse" }
 
-  public var bucket: Bucket?
+  public var settings: BucketSettings?
 
   public init() {}
 
-  public init(bucket: Bucket? = nil) {
-    self.bucket = bucket
+  public init(settings: BucketSettings? = nil) {
+    self.settings = settings
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -747,7 +866,7 @@ public struct SnoozeBucketResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.bucket = try Bucket(from: &reader)
+        self.settings = try BucketSettings(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -756,8 +875,8 @@ public struct SnoozeBucketResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 6:
-      if name.matches("bucket") { return 0 }
+    case 8:
+      if name.matches("settings") { return 0 }
     default: break
     }
     return -1
@@ -765,8 +884,115 @@ public struct SnoozeBucketResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if let value = self.bucket {
-      writer.name(",\"bucket\":")
+    if let value = self.settings {
+      writer.name(",\"settings\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct UpdateBucketSettingsRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.UpdateBucketSettingsRequest" }
+
+  /// `bucket_id` names the bucket. If it has an etag, that must equal the stored one; otherwise ABORTED, reason
+  /// ETAG_MISMATCH.
+  public var settings: BucketSettings?
+  /// `is_muted`, `snooze_end_time`, `quiet_hours`, `retention`, or `*`; absent means the fields that are set.
+  public var updateMask: ProtoFieldMask?
+
+  public init() {}
+
+  public init(settings: BucketSettings? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.settings = settings
+    self.updateMask = updateMask
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.settings = try BucketSettings(from: &reader)
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.updateMask = try ProtoFieldMask(from: &reader)
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("settings") { return 0 }
+    case 10:
+      if name.matches("updateMask") { return 1 }
+    case 11:
+      if name.matches("update_mask") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.settings {
+      writer.name(",\"settings\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.updateMask {
+      writer.name(",\"updateMask\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct UpdateBucketSettingsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.UpdateBucketSettingsResponse" }
+
+  public var settings: BucketSettings?
+
+  public init() {}
+
+  public init(settings: BucketSettings? = nil) {
+    self.settings = settings
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.settings = try BucketSettings(from: &reader)
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("settings") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.settings {
+      writer.name(",\"settings\":")
       value.encode(to: &writer)
     }
     writer.endObject(object)

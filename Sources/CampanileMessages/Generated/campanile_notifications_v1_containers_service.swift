@@ -4,9 +4,161 @@
 public import CampanileCall
 public import CampanileCodec
 
+public struct ListUsersRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListUsersRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+
+  public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+  }
+}
+
+public struct ListUsersResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListUsersResponse" }
+
+  public var userIds: [String] = []
+  public var nextPageToken: String = ""
+  /// A token for WatchChangedUsers. Changes after the one of the first page include everything that the list may have
+  /// missed.
+  public var resumeToken: String = ""
+
+  public init() {}
+
+  public init(userIds: [String] = [], nextPageToken: String = "", resumeToken: String = "") {
+    self.userIds = userIds
+    self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.userIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 7:
+      if name.matches("userIds") { return 0 }
+    case 8:
+      if name.matches("user_ids") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.userIds.isEmpty {
+      writer.name(",\"userIds\":")
+      let array = writer.beginArray()
+      for element in self.userIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    writer.endObject(object)
+  }
+}
+
 public struct WatchChangedUsersRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.WatchChangedUsersRequest" }
 
+  /// A token from the list of users or from a watch; empty starts with the next change.
   public var resumeToken: String = ""
 
   public init() {}
@@ -54,16 +206,15 @@ public struct WatchChangedUsersRequest: ProtoMessage {
 public struct WatchChangedUsersResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.WatchChangedUsersResponse" }
 
-  /// At most 1000. May be empty if no user has changed up to the token.
-  public var userIds: [String] = []
-  /// Send it to resume after these users. Empty while all users are being sent: start again in that case.
+  /// Send it to resume after this event.
   public var resumeToken: String = ""
+  public var event: Event?
 
   public init() {}
 
-  public init(userIds: [String] = [], resumeToken: String = "") {
-    self.userIds = userIds
+  public init(resumeToken: String = "", event: Event? = nil) {
     self.resumeToken = resumeToken
+    self.event = event
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -74,15 +225,17 @@ public struct WatchChangedUsersResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.userIds.append(try reader.string())
-          moreElements = try reader.nextElement()
-        }
+        self.resumeToken = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.resumeToken = try reader.string()
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .started(try WatchChangedUsersResponse.WatchStarted(from: &reader))
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .change(try WatchChangedUsersResponse.UsersChanged(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -91,14 +244,14 @@ public struct WatchChangedUsersResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 6:
+      if name.matches("change") { return 2 }
     case 7:
-      if name.matches("userIds") { return 0 }
-    case 8:
-      if name.matches("user_ids") { return 0 }
+      if name.matches("started") { return 1 }
     case 11:
-      if name.matches("resumeToken") { return 1 }
+      if name.matches("resumeToken") { return 0 }
     case 12:
-      if name.matches("resume_token") { return 1 }
+      if name.matches("resume_token") { return 0 }
     default: break
     }
     return -1
@@ -106,20 +259,104 @@ public struct WatchChangedUsersResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.userIds.isEmpty {
-      writer.name(",\"userIds\":")
-      let array = writer.beginArray()
-      for element in self.userIds {
-        writer.nextElement()
-        writer.string(element)
-      }
-      writer.endArray(array)
-    }
     if !self.resumeToken.isEmpty {
       writer.name(",\"resumeToken\":")
       writer.string(self.resumeToken)
     }
+    switch self.event {
+    case .started(let value):
+      writer.name(",\"started\":")
+      value.encode(to: &writer)
+    case .change(let value):
+      writer.name(",\"change\":")
+      value.encode(to: &writer)
+    case nil: break
+    }
     writer.endObject(object)
+  }
+
+  public enum Event: Sendable, Hashable {
+    case started(WatchChangedUsersResponse.WatchStarted)
+    case change(WatchChangedUsersResponse.UsersChanged)
+  }
+
+  /// WatchStarted is the first message of every watch.
+  public struct WatchStarted: ProtoMessage {
+    public static var protoFullName: String { "campanile.notifications.v1.WatchChangedUsersResponse.WatchStarted" }
+
+    public init() {}
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var more = try reader.beginObject()
+      while more {
+        _ = try reader.key()
+        try reader.skipValue()
+        more = try reader.nextMember()
+      }
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      writer.endObject(object)
+    }
+  }
+
+  /// UsersChanged reports users whose data has changed.
+  public struct UsersChanged: ProtoMessage {
+    public static var protoFullName: String { "campanile.notifications.v1.WatchChangedUsersResponse.UsersChanged" }
+
+    /// 1 to 1000, each once.
+    public var userIds: [String] = []
+
+    public init() {}
+
+    public init(userIds: [String] = []) {
+      self.userIds = userIds
+    }
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var seen0: UInt64 = 0
+      var more = try reader.beginObject()
+      while more {
+        switch Self.fieldIndex(try reader.key()) {
+        case 0:
+          try reader.accept(0, &seen0)
+          if try reader.null() { break }
+          var moreElements = try reader.beginArray()
+          while moreElements {
+            self.userIds.append(try reader.string())
+            moreElements = try reader.nextElement()
+          }
+        default: try reader.skipValue()
+        }
+        more = try reader.nextMember()
+      }
+    }
+
+    private static func fieldIndex(_ name: JSONName) -> Int {
+      switch name.count {
+      case 7:
+        if name.matches("userIds") { return 0 }
+      case 8:
+        if name.matches("user_ids") { return 0 }
+      default: break
+      }
+      return -1
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      if !self.userIds.isEmpty {
+        writer.name(",\"userIds\":")
+        let array = writer.beginArray()
+        for element in self.userIds {
+          writer.nextElement()
+          writer.string(element)
+        }
+        writer.endArray(array)
+      }
+      writer.endObject(object)
+    }
   }
 }
 
@@ -383,8 +620,16 @@ public enum ContainersServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.notifications.v1.ContainersService"
 
-  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order, each once per message. Without a
-  /// token, or if its changes are no longer retained, the watch first sends the ids of all users.
+  /// ListUsers pages through the ids of all users with data, ordered by id.
+  public static let listUsers = MethodDescriptor(
+    path: "campanile.notifications.v1.ContainersService/ListUsers",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListUsersRequest",
+    responseType: "campanile.notifications.v1.ListUsersResponse",
+    httpRules: [], scope: "notifications:operate")
+  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order. If changes after the token are no
+  /// longer retained, it fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD: list all users again, and continue from the
+  /// first page's token.
   public static let watchChangedUsers = MethodDescriptor(
     path: "campanile.notifications.v1.ContainersService/WatchChangedUsers",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -400,7 +645,7 @@ public enum ContainersServiceMethods {
     httpRules: [], scope: "notifications:operate")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [watchChangedUsers, readContainers]
+  public static let all: [MethodDescriptor] = [listUsers, watchChangedUsers, readContainers]
 }
 
 /// Calls `campanile.notifications.v1.ContainersService`.
@@ -410,8 +655,14 @@ public struct ContainersServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order, each once per message. Without a
-  /// token, or if its changes are no longer retained, the watch first sends the ids of all users.
+  /// ListUsers pages through the ids of all users with data, ordered by id.
+  public func listUsers(_ request: ListUsersRequest, options: CallOptions = .init()) async throws -> ListUsersResponse {
+    try await caller.unary(ContainersServiceMethods.listUsers, request, options: options)
+  }
+
+  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order. If changes after the token are no
+  /// longer retained, it fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD: list all users again, and continue from the
+  /// first page's token.
   public func watchChangedUsers(_ request: WatchChangedUsersRequest, options: CallOptions = .init()) -> ResponseStream<WatchChangedUsersResponse> {
     caller.serverStreaming(ContainersServiceMethods.watchChangedUsers, request, options: options)
   }

@@ -135,7 +135,7 @@ public enum DeliveryOutcome: ProtoEnum {
 public struct DeliveryRecord: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeliveryRecord" }
 
-  public var time: ProtoTimestamp?
+  public var eventTime: ProtoTimestamp?
   /// Empty if the record applies to all devices of the user.
   public var deviceId: String = ""
   public var outcome: DeliveryOutcome = DeliveryOutcome()
@@ -148,8 +148,8 @@ public struct DeliveryRecord: ValidatedMessage {
 
   public init() {}
 
-  public init(time: ProtoTimestamp? = nil, deviceId: String = "", outcome: DeliveryOutcome = DeliveryOutcome(), reason: String = "", releaseTime: ProtoTimestamp? = nil, pushId: String = "") {
-    self.time = time
+  public init(eventTime: ProtoTimestamp? = nil, deviceId: String = "", outcome: DeliveryOutcome = DeliveryOutcome(), reason: String = "", releaseTime: ProtoTimestamp? = nil, pushId: String = "") {
+    self.eventTime = eventTime
     self.deviceId = deviceId
     self.outcome = outcome
     self.reason = reason
@@ -165,7 +165,7 @@ public struct DeliveryRecord: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.time = try ProtoTimestamp(from: &reader)
+        self.eventTime = try ProtoTimestamp(from: &reader)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -194,8 +194,6 @@ public struct DeliveryRecord: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("time") { return 0 }
     case 6:
       if name.matches("reason") { return 3 }
       if name.matches("pushId") { return 5 }
@@ -205,7 +203,10 @@ public struct DeliveryRecord: ValidatedMessage {
     case 8:
       if name.matches("deviceId") { return 1 }
     case 9:
+      if name.matches("eventTime") { return 0 }
       if name.matches("device_id") { return 1 }
+    case 10:
+      if name.matches("event_time") { return 0 }
     case 11:
       if name.matches("releaseTime") { return 4 }
     case 12:
@@ -217,8 +218,8 @@ public struct DeliveryRecord: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if let value = self.time {
-      writer.name(",\"time\":")
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
       value.encode(to: &writer)
     }
     if !self.deviceId.isEmpty {
@@ -245,324 +246,10 @@ public struct DeliveryRecord: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    if self.time == nil { violations.absent("time") }
+    if self.eventTime == nil { violations.absent("eventTime") }
     violations.text(self.deviceId, "deviceId", max: 128)
     violations.text(self.reason, "reason", max: 128)
     violations.text(self.pushId, "pushId", max: 128)
-  }
-}
-
-/// UnreadSummary is the content of a user's Live Activity: the newest unread notifications. As JSON it has at most 3584
-/// bytes, which leaves space for the envelope in a push of 4096.
-public struct UnreadSummary: ValidatedMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UnreadSummary" }
-
-  /// Newest first.
-  public var notifications: [UnreadItem] = []
-  public var unreadCount: Int32 = 0
-  public var lastUpdate: ProtoTimestamp?
-  /// The texts and notifications omitted to limit the size; absent if there are none.
-  public var truncation: SummaryTruncation?
-
-  public init() {}
-
-  public init(notifications: [UnreadItem] = [], unreadCount: Int32 = 0, lastUpdate: ProtoTimestamp? = nil, truncation: SummaryTruncation? = nil) {
-    self.notifications = notifications
-    self.unreadCount = unreadCount
-    self.lastUpdate = lastUpdate
-    self.truncation = truncation
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.notifications.append(try UnreadItem(from: &reader))
-          moreElements = try reader.nextElement()
-        }
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.unreadCount = try reader.int32()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.lastUpdate = try ProtoTimestamp(from: &reader)
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.truncation = try SummaryTruncation(from: &reader)
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 10:
-      if name.matches("lastUpdate") { return 2 }
-      if name.matches("truncation") { return 3 }
-    case 11:
-      if name.matches("unreadCount") { return 1 }
-      if name.matches("last_update") { return 2 }
-    case 12:
-      if name.matches("unread_count") { return 1 }
-    case 13:
-      if name.matches("notifications") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.notifications.isEmpty {
-      writer.name(",\"notifications\":")
-      let array = writer.beginArray()
-      for element in self.notifications {
-        writer.nextElement()
-        element.encode(to: &writer)
-      }
-      writer.endArray(array)
-    }
-    if self.unreadCount != 0 {
-      writer.name(",\"unreadCount\":")
-      writer.int32(self.unreadCount)
-    }
-    if let value = self.lastUpdate {
-      writer.name(",\"lastUpdate\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.truncation {
-      writer.name(",\"truncation\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-
-  public func validate(into violations: inout Violations) {
-    violations.entries(self.notifications.count, "notifications", max: 100)
-  }
-}
-
-/// UnreadItem is one notification of the summary.
-public struct UnreadItem: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UnreadItem" }
-
-  public var id: String = ""
-  public var title: String = ""
-  public var subtitle: String?
-  public var body: String?
-  public var bucketId: String = ""
-  public var bucketName: String?
-  public var bucketIconUrl: String?
-  public var createdAt: ProtoTimestamp?
-
-  public init() {}
-
-  public init(id: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, bucketId: String = "", bucketName: String? = nil, bucketIconUrl: String? = nil, createdAt: ProtoTimestamp? = nil) {
-    self.id = id
-    self.title = title
-    self.subtitle = subtitle
-    self.body = body
-    self.bucketId = bucketId
-    self.bucketName = bucketName
-    self.bucketIconUrl = bucketIconUrl
-    self.createdAt = createdAt
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.id = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.title = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.subtitle = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.body = try reader.string()
-      case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
-        self.bucketId = try reader.string()
-      case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
-        self.bucketName = try reader.string()
-      case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
-        self.bucketIconUrl = try reader.string()
-      case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
-        self.createdAt = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 2:
-      if name.matches("id") { return 0 }
-    case 4:
-      if name.matches("body") { return 3 }
-    case 5:
-      if name.matches("title") { return 1 }
-    case 8:
-      if name.matches("subtitle") { return 2 }
-      if name.matches("bucketId") { return 4 }
-    case 9:
-      if name.matches("bucket_id") { return 4 }
-      if name.matches("createdAt") { return 7 }
-    case 10:
-      if name.matches("bucketName") { return 5 }
-      if name.matches("created_at") { return 7 }
-    case 11:
-      if name.matches("bucket_name") { return 5 }
-    case 13:
-      if name.matches("bucketIconUrl") { return 6 }
-    case 15:
-      if name.matches("bucket_icon_url") { return 6 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.id.isEmpty {
-      writer.name(",\"id\":")
-      writer.string(self.id)
-    }
-    if !self.title.isEmpty {
-      writer.name(",\"title\":")
-      writer.string(self.title)
-    }
-    if let value = self.subtitle {
-      writer.name(",\"subtitle\":")
-      writer.string(value)
-    }
-    if let value = self.body {
-      writer.name(",\"body\":")
-      writer.string(value)
-    }
-    if !self.bucketId.isEmpty {
-      writer.name(",\"bucketId\":")
-      writer.string(self.bucketId)
-    }
-    if let value = self.bucketName {
-      writer.name(",\"bucketName\":")
-      writer.string(value)
-    }
-    if let value = self.bucketIconUrl {
-      writer.name(",\"bucketIconUrl\":")
-      writer.string(value)
-    }
-    if let value = self.createdAt {
-      writer.name(",\"createdAt\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-/// SummaryTruncation counts what a summary omits.
-public struct SummaryTruncation: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.SummaryTruncation" }
-
-  /// The number of shortened bodies.
-  public var shortenedBodyCount: Int32 = 0
-  /// The number of shortened subtitles.
-  public var shortenedSubtitleCount: Int32 = 0
-  /// The number of omitted notifications, which are the oldest.
-  public var droppedCount: Int32 = 0
-
-  public init() {}
-
-  public init(shortenedBodyCount: Int32 = 0, shortenedSubtitleCount: Int32 = 0, droppedCount: Int32 = 0) {
-    self.shortenedBodyCount = shortenedBodyCount
-    self.shortenedSubtitleCount = shortenedSubtitleCount
-    self.droppedCount = droppedCount
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.shortenedBodyCount = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.shortenedSubtitleCount = try reader.int32()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.droppedCount = try reader.int32()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("droppedCount") { return 2 }
-    case 13:
-      if name.matches("dropped_count") { return 2 }
-    case 18:
-      if name.matches("shortenedBodyCount") { return 0 }
-    case 20:
-      if name.matches("shortened_body_count") { return 0 }
-    case 22:
-      if name.matches("shortenedSubtitleCount") { return 1 }
-    case 24:
-      if name.matches("shortened_subtitle_count") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.shortenedBodyCount != 0 {
-      writer.name(",\"shortenedBodyCount\":")
-      writer.int32(self.shortenedBodyCount)
-    }
-    if self.shortenedSubtitleCount != 0 {
-      writer.name(",\"shortenedSubtitleCount\":")
-      writer.int32(self.shortenedSubtitleCount)
-    }
-    if self.droppedCount != 0 {
-      writer.name(",\"droppedCount\":")
-      writer.int32(self.droppedCount)
-    }
-    writer.endObject(object)
   }
 }
 

@@ -10,7 +10,7 @@ public struct SearchNotificationsRequest: ValidatedMessage {
   /// `"in quotes"` is a phrase; `-word` must not occur. Case and accents are ignored. 1 to 256 characters, at most 16
   /// terms.
   public var query: String = ""
-  /// 0 means 50; more than 200 means 200.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only this bucket.
@@ -680,15 +680,20 @@ public struct ListActionRunsResponse: ProtoMessage {
   }
 }
 
-public struct ExplainDeliveryRequest: ProtoMessage {
+public struct ExplainDeliveryRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ExplainDeliveryRequest" }
 
   public var notificationId: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(notificationId: String = "") {
+  public init(notificationId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
     self.notificationId = notificationId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -700,6 +705,14 @@ public struct ExplainDeliveryRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -708,6 +721,13 @@ public struct ExplainDeliveryRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 1 }
+    case 9:
+      if name.matches("page_size") { return 1 }
+      if name.matches("pageToken") { return 2 }
+    case 10:
+      if name.matches("page_token") { return 2 }
     case 14:
       if name.matches("notificationId") { return 0 }
     case 15:
@@ -723,20 +743,34 @@ public struct ExplainDeliveryRequest: ProtoMessage {
       writer.name(",\"notificationId\":")
       writer.string(self.notificationId)
     }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
 public struct ExplainDeliveryResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ExplainDeliveryResponse" }
 
-  /// The newest records, at most 1000.
+  /// Oldest first.
   public var records: [DeliveryRecord] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(records: [DeliveryRecord] = []) {
+  public init(records: [DeliveryRecord] = [], nextPageToken: String = "") {
     self.records = records
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -752,6 +786,10 @@ public struct ExplainDeliveryResponse: ProtoMessage {
           self.records.append(try DeliveryRecord(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -762,6 +800,10 @@ public struct ExplainDeliveryResponse: ProtoMessage {
     switch name.count {
     case 7:
       if name.matches("records") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -777,6 +819,10 @@ public struct ExplainDeliveryResponse: ProtoMessage {
         element.encode(to: &writer)
       }
       writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
     }
     writer.endObject(object)
   }

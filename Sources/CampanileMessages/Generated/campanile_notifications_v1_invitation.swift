@@ -420,7 +420,7 @@ public struct InviteCode: ProtoMessage {
 }
 
 /// BlockedUser is a user whose invitations are hidden from the caller.
-public struct BlockedUser: ProtoMessage {
+public struct BlockedUser: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BlockedUser" }
 
   public var userId: String = ""
@@ -479,13 +479,18 @@ public struct BlockedUser: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
+  }
 }
 
 public struct InviteToBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.InviteToBucketRequest" }
 
   public var bucketId: String = ""
-  /// 1 to 128 characters.
   public var userId: String = ""
   /// READER, PUBLISHER or ADMIN; only the owner can offer ADMIN.
   public var role: BucketRole = BucketRole()
@@ -598,7 +603,10 @@ public struct InviteToBucketRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
   public func validate(into violations: inout Violations) {
+    if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
     violations.enumeration(self.role, "role")
     violations.specified(self.role, "role")
     violations.text(self.requestId, "requestId", max: 64)
@@ -1178,14 +1186,17 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
   public var maxUses: Int32 = 0
   /// Within 30 days; absent means in 7 days.
   public var expireTime: ProtoTimestamp?
+  /// At most 64 characters; a repetition within 24 h returns the first response without its secret, which is not stored.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(bucketId: String = "", role: BucketRole = BucketRole(), maxUses: Int32 = 0, expireTime: ProtoTimestamp? = nil) {
+  public init(bucketId: String = "", role: BucketRole = BucketRole(), maxUses: Int32 = 0, expireTime: ProtoTimestamp? = nil, requestId: String = "") {
     self.bucketId = bucketId
     self.role = role
     self.maxUses = maxUses
     self.expireTime = expireTime
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1209,6 +1220,10 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
         try reader.accept(3, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1226,8 +1241,10 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
       if name.matches("max_uses") { return 2 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+      if name.matches("requestId") { return 4 }
     case 10:
       if name.matches("expireTime") { return 3 }
+      if name.matches("request_id") { return 4 }
     case 11:
       if name.matches("expire_time") { return 3 }
     default: break
@@ -1253,6 +1270,10 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
       writer.name(",\"expireTime\":")
       value.encode(to: &writer)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -1260,6 +1281,7 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
     violations.enumeration(self.role, "role")
     violations.specified(self.role, "role")
     violations.range(self.maxUses, "maxUses", from: 0)
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -1267,7 +1289,7 @@ public struct CreateInviteCodeResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateInviteCodeResponse" }
 
   public var code: InviteCode?
-  /// `cic_` and 43 characters.
+  /// `cic_` and 43 characters; empty in a repeated response.
   public var secret: String = ""
 
   public init() {}
@@ -1321,15 +1343,20 @@ public struct CreateInviteCodeResponse: ProtoMessage {
   }
 }
 
-public struct ListInviteCodesRequest: ProtoMessage {
+public struct ListInviteCodesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListInviteCodesRequest" }
 
   public var bucketId: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(bucketId: String = "") {
+  public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
     self.bucketId = bucketId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1341,6 +1368,14 @@ public struct ListInviteCodesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1351,8 +1386,13 @@ public struct ListInviteCodesRequest: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("bucketId") { return 0 }
+      if name.matches("pageSize") { return 1 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+      if name.matches("page_size") { return 1 }
+      if name.matches("pageToken") { return 2 }
+    case 10:
+      if name.matches("page_token") { return 2 }
     default: break
     }
     return -1
@@ -1364,7 +1404,19 @@ public struct ListInviteCodesRequest: ProtoMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -1372,11 +1424,13 @@ public struct ListInviteCodesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListInviteCodesResponse" }
 
   public var codes: [InviteCode] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(codes: [InviteCode] = []) {
+  public init(codes: [InviteCode] = [], nextPageToken: String = "") {
     self.codes = codes
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1392,6 +1446,10 @@ public struct ListInviteCodesResponse: ProtoMessage {
           self.codes.append(try InviteCode(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1402,6 +1460,10 @@ public struct ListInviteCodesResponse: ProtoMessage {
     switch name.count {
     case 5:
       if name.matches("codes") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -1417,6 +1479,10 @@ public struct ListInviteCodesResponse: ProtoMessage {
         element.encode(to: &writer)
       }
       writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
     }
     writer.endObject(object)
   }
@@ -1593,10 +1659,9 @@ public struct AcceptInviteCodeResponse: ProtoMessage {
   }
 }
 
-public struct BlockUserRequest: ProtoMessage {
+public struct BlockUserRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BlockUserRequest" }
 
-  /// 1 to 128 characters.
   public var userId: String = ""
 
   public init() {}
@@ -1639,6 +1704,12 @@ public struct BlockUserRequest: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
+  }
 }
 
 public struct BlockUserResponse: ProtoMessage {
@@ -1661,7 +1732,7 @@ public struct BlockUserResponse: ProtoMessage {
   }
 }
 
-public struct UnblockUserRequest: ProtoMessage {
+public struct UnblockUserRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UnblockUserRequest" }
 
   public var userId: String = ""
@@ -1705,6 +1776,12 @@ public struct UnblockUserRequest: ProtoMessage {
       writer.string(self.userId)
     }
     writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
   }
 }
 

@@ -185,6 +185,7 @@ public struct Notification: ValidatedMessage {
   public var subtitle: String?
   /// At most 16 KiB of UTF-8.
   public var body: String?
+  /// If a request does not set it, the server sets NORMAL.
   public var priority: Notification.Priority = Notification.Priority()
   /// At most 16.
   public var attachments: [Attachment] = []
@@ -610,8 +611,8 @@ public struct Notification: ValidatedMessage {
 public struct Repeat: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Repeat" }
 
-  /// 1 to 1440.
-  public var everyMinutes: Int32 = 0
+  /// The time between two hand-overs: 1 minute to 1 day.
+  public var every: ProtoDuration?
   /// 1 to 100; 0 means 5.
   public var maxCount: Int32 = 0
   /// The number of repetitions; set by the server.
@@ -619,8 +620,8 @@ public struct Repeat: ValidatedMessage {
 
   public init() {}
 
-  public init(everyMinutes: Int32 = 0, maxCount: Int32 = 0, count: Int32 = 0) {
-    self.everyMinutes = everyMinutes
+  public init(every: ProtoDuration? = nil, maxCount: Int32 = 0, count: Int32 = 0) {
+    self.every = every
     self.maxCount = maxCount
     self.count = count
   }
@@ -633,7 +634,7 @@ public struct Repeat: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.everyMinutes = try reader.int32()
+        self.every = try ProtoDuration(from: &reader)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -651,15 +652,12 @@ public struct Repeat: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 5:
+      if name.matches("every") { return 0 }
       if name.matches("count") { return 2 }
     case 8:
       if name.matches("maxCount") { return 1 }
     case 9:
       if name.matches("max_count") { return 1 }
-    case 12:
-      if name.matches("everyMinutes") { return 0 }
-    case 13:
-      if name.matches("every_minutes") { return 0 }
     default: break
     }
     return -1
@@ -667,9 +665,9 @@ public struct Repeat: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if self.everyMinutes != 0 {
-      writer.name(",\"everyMinutes\":")
-      writer.int32(self.everyMinutes)
+    if let value = self.every {
+      writer.name(",\"every\":")
+      value.encode(to: &writer)
     }
     if self.maxCount != 0 {
       writer.name(",\"maxCount\":")
@@ -683,7 +681,11 @@ public struct Repeat: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.range(self.everyMinutes, "everyMinutes", from: 1, to: 1440)
+    if let value = self.every {
+      violations.duration(value, "every", from: 60, to: 86400)
+    } else {
+      violations.absent("every")
+    }
     violations.range(self.maxCount, "maxCount", from: 0, to: 100)
   }
 }

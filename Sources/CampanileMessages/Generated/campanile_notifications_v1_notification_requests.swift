@@ -244,6 +244,7 @@ public struct BatchCreateNotificationsRequest: ValidatedMessage {
 public struct BatchCreateNotificationsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BatchCreateNotificationsResponse" }
 
+  /// In the order of the request.
   public var results: [BatchCreateResult] = []
 
   public init() {}
@@ -367,91 +368,6 @@ public struct BatchCreateResult: ValidatedMessage {
   }
 }
 
-/// BatchError is the cause for rejecting one entry of a batch.
-public struct BatchError: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.BatchError" }
-
-  /// The gRPC status number.
-  public var code: Int32 = 0
-  public var message: String = ""
-  /// Stable, UPPER_SNAKE.
-  public var reason: String = ""
-  /// The path of the invalid field; empty if there is none.
-  public var field: String = ""
-
-  public init() {}
-
-  public init(code: Int32 = 0, message: String = "", reason: String = "", field: String = "") {
-    self.code = code
-    self.message = message
-    self.reason = reason
-    self.field = field
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.code = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.message = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.reason = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.field = try reader.string()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 4:
-      if name.matches("code") { return 0 }
-    case 5:
-      if name.matches("field") { return 3 }
-    case 6:
-      if name.matches("reason") { return 2 }
-    case 7:
-      if name.matches("message") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.code != 0 {
-      writer.name(",\"code\":")
-      writer.int32(self.code)
-    }
-    if !self.message.isEmpty {
-      writer.name(",\"message\":")
-      writer.string(self.message)
-    }
-    if !self.reason.isEmpty {
-      writer.name(",\"reason\":")
-      writer.string(self.reason)
-    }
-    if !self.field.isEmpty {
-      writer.name(",\"field\":")
-      writer.string(self.field)
-    }
-    writer.endObject(object)
-  }
-}
-
 public struct GetNotificationRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.GetNotificationRequest" }
 
@@ -547,7 +463,7 @@ public struct GetNotificationResponse: ProtoMessage {
 public struct ListNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListNotificationsRequest" }
 
-  /// 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only this bucket.
@@ -668,12 +584,16 @@ public struct ListNotificationsResponse: ProtoMessage {
 
   public var notifications: [Notification] = []
   public var nextPageToken: String = ""
+  /// A token for WatchNotifications and ListNotificationChanges. Changes after the one of the first page include
+  /// everything that the list may have missed.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(notifications: [Notification] = [], nextPageToken: String = "") {
+  public init(notifications: [Notification] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.notifications = notifications
     self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -693,6 +613,10 @@ public struct ListNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.nextPageToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -701,6 +625,10 @@ public struct ListNotificationsResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
     case 13:
       if name.matches("notifications") { return 0 }
       if name.matches("nextPageToken") { return 1 }
@@ -725,6 +653,10 @@ public struct ListNotificationsResponse: ProtoMessage {
     if !self.nextPageToken.isEmpty {
       writer.name(",\"nextPageToken\":")
       writer.string(self.nextPageToken)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
     }
     writer.endObject(object)
   }
@@ -840,7 +772,7 @@ public struct UpdateNotificationResponse: ProtoMessage {
 public struct MarkNotificationsReadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsReadRequest" }
 
-  /// 1 to 1000. If one does not exist, the call changes nothing and fails with NOT_FOUND.
+  /// 1 to 1000.
   public var notificationIds: [String] = []
 
   public init() {}
@@ -904,12 +836,15 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
   /// The number of notifications that were unread before.
   public var changedCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
+  /// The ids that do not exist, in the order of the request.
+  public var missingIds: [String] = []
 
   public init() {}
 
-  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
     self.changedCount = changedCount
     self.unreadCounts = unreadCounts
+    self.missingIds = missingIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -925,6 +860,14 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.missingIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -933,6 +876,10 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 10:
+      if name.matches("missingIds") { return 2 }
+    case 11:
+      if name.matches("missing_ids") { return 2 }
     case 12:
       if name.matches("changedCount") { return 0 }
       if name.matches("unreadCounts") { return 1 }
@@ -954,6 +901,15 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
       writer.name(",\"unreadCounts\":")
       value.encode(to: &writer)
     }
+    if !self.missingIds.isEmpty {
+      writer.name(",\"missingIds\":")
+      let array = writer.beginArray()
+      for element in self.missingIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 }
@@ -961,7 +917,7 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
 public struct MarkNotificationsUnreadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsUnreadRequest" }
 
-  /// 1 to 1000. If one does not exist, the call changes nothing and fails with NOT_FOUND.
+  /// 1 to 1000.
   public var notificationIds: [String] = []
 
   public init() {}
@@ -1025,12 +981,15 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
   /// The number of notifications that were read before.
   public var changedCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
+  /// The ids that do not exist, in the order of the request.
+  public var missingIds: [String] = []
 
   public init() {}
 
-  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
     self.changedCount = changedCount
     self.unreadCounts = unreadCounts
+    self.missingIds = missingIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1046,6 +1005,14 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.missingIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1054,6 +1021,10 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 10:
+      if name.matches("missingIds") { return 2 }
+    case 11:
+      if name.matches("missing_ids") { return 2 }
     case 12:
       if name.matches("changedCount") { return 0 }
       if name.matches("unreadCounts") { return 1 }
@@ -1075,12 +1046,128 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
       writer.name(",\"unreadCounts\":")
       value.encode(to: &writer)
     }
+    if !self.missingIds.isEmpty {
+      writer.name(",\"missingIds\":")
+      let array = writer.beginArray()
+      for element in self.missingIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 }
 
-public struct DeleteNotificationsRequest: ValidatedMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationsRequest" }
+public struct DeleteNotificationRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationRequest" }
+
+  public var notificationId: String = ""
+  /// If set, it must equal the notification's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
+
+  public init() {}
+
+  public init(notificationId: String = "", etag: String = "") {
+    self.notificationId = notificationId
+    self.etag = etag
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.notificationId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("etag") { return 1 }
+    case 14:
+      if name.matches("notificationId") { return 0 }
+    case 15:
+      if name.matches("notification_id") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.notificationId.isEmpty {
+      writer.name(",\"notificationId\":")
+      writer.string(self.notificationId)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct DeleteNotificationResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationResponse" }
+
+  public var unreadCounts: UnreadCounts?
+
+  public init() {}
+
+  public init(unreadCounts: UnreadCounts? = nil) {
+    self.unreadCounts = unreadCounts
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.unreadCounts = try UnreadCounts(from: &reader)
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 12:
+      if name.matches("unreadCounts") { return 0 }
+    case 13:
+      if name.matches("unread_counts") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.unreadCounts {
+      writer.name(",\"unreadCounts\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct BatchDeleteNotificationsRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.BatchDeleteNotificationsRequest" }
 
   /// 1 to 1000.
   public var notificationIds: [String] = []
@@ -1140,17 +1227,20 @@ public struct DeleteNotificationsRequest: ValidatedMessage {
   }
 }
 
-public struct DeleteNotificationsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationsResponse" }
+public struct BatchDeleteNotificationsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.BatchDeleteNotificationsResponse" }
 
   public var deletedCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
+  /// The ids that do not exist, for example because they are already deleted, in the order of the request.
+  public var missingIds: [String] = []
 
   public init() {}
 
-  public init(deletedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+  public init(deletedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
     self.deletedCount = deletedCount
     self.unreadCounts = unreadCounts
+    self.missingIds = missingIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1166,6 +1256,14 @@ public struct DeleteNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.missingIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1174,6 +1272,10 @@ public struct DeleteNotificationsResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 10:
+      if name.matches("missingIds") { return 2 }
+    case 11:
+      if name.matches("missing_ids") { return 2 }
     case 12:
       if name.matches("deletedCount") { return 0 }
       if name.matches("unreadCounts") { return 1 }
@@ -1194,6 +1296,15 @@ public struct DeleteNotificationsResponse: ProtoMessage {
     if let value = self.unreadCounts {
       writer.name(",\"unreadCounts\":")
       value.encode(to: &writer)
+    }
+    if !self.missingIds.isEmpty {
+      writer.name(",\"missingIds\":")
+      let array = writer.beginArray()
+      for element in self.missingIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
     }
     writer.endObject(object)
   }
@@ -1265,12 +1376,15 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
 
   public var restoredCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
+  /// The ids that neither exist nor can be restored, in the order of the request.
+  public var missingIds: [String] = []
 
   public init() {}
 
-  public init(restoredCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+  public init(restoredCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
     self.restoredCount = restoredCount
     self.unreadCounts = unreadCounts
+    self.missingIds = missingIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1286,6 +1400,14 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.unreadCounts = try UnreadCounts(from: &reader)
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.missingIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1294,6 +1416,10 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 10:
+      if name.matches("missingIds") { return 2 }
+    case 11:
+      if name.matches("missing_ids") { return 2 }
     case 12:
       if name.matches("unreadCounts") { return 1 }
     case 13:
@@ -1316,6 +1442,15 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
       writer.name(",\"unreadCounts\":")
       value.encode(to: &writer)
     }
+    if !self.missingIds.isEmpty {
+      writer.name(",\"missingIds\":")
+      let array = writer.beginArray()
+      for element in self.missingIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 }
@@ -1323,7 +1458,7 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
 public struct ListDeletedNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListDeletedNotificationsRequest" }
 
-  /// 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1800,7 +1935,7 @@ public struct PostponeNotificationResponse: ProtoMessage {
 public struct ListScheduledNotificationsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListScheduledNotificationsRequest" }
 
-  /// 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1933,11 +2068,14 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CancelScheduledNotificationRequest" }
 
   public var notificationId: String = ""
+  /// If set, it must equal the notification's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(notificationId: String = "") {
+  public init(notificationId: String = "", etag: String = "") {
     self.notificationId = notificationId
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1949,6 +2087,10 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.notificationId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1957,6 +2099,8 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 4:
+      if name.matches("etag") { return 1 }
     case 14:
       if name.matches("notificationId") { return 0 }
     case 15:
@@ -1971,6 +2115,10 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
     if !self.notificationId.isEmpty {
       writer.name(",\"notificationId\":")
       writer.string(self.notificationId)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }

@@ -34,7 +34,16 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/notifications/v1/buckets", body: ""),
     ], scope: "notifications:read")
-  /// UpdateBucket changes the fields named by the mask (AIP-134).
+  /// ListDeletedBuckets pages through the caller's deleted buckets that can be restored, ordered by name.
+  public static let listDeletedBuckets = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ListDeletedBuckets",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListDeletedBucketsRequest",
+    responseType: "campanile.notifications.v1.ListDeletedBucketsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets:deleted", body: ""),
+    ], scope: "notifications:read")
+  /// UpdateBucket changes the fields named by the mask for all members (AIP-134). It requires the role ADMIN.
   public static let updateBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UpdateBucket",
     kind: .unary, idempotency: .idempotent,
@@ -62,14 +71,24 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}:undelete", body: "*"),
     ], scope: "notifications:write")
-  /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
-  public static let snoozeBucket = MethodDescriptor(
-    path: "campanile.notifications.v1.NotificationsService/SnoozeBucket",
-    kind: .unary, idempotency: .idempotent,
-    requestType: "campanile.notifications.v1.SnoozeBucketRequest",
-    responseType: "campanile.notifications.v1.SnoozeBucketResponse",
+  /// GetBucketSettings returns the caller's own settings for a bucket.
+  public static let getBucketSettings = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/GetBucketSettings",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.GetBucketSettingsRequest",
+    responseType: "campanile.notifications.v1.GetBucketSettingsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}:snooze", body: "*"),
+      HTTPRule(verb: "GET", template: "/notifications/v1/buckets/{bucket_id}/settings", body: ""),
+    ], scope: "notifications:read")
+  /// UpdateBucketSettings changes the fields named by the mask for the caller alone (AIP-134). Every member may call it.
+  /// Ending a mute, a snooze or quiet hours notifies devices at once of the notifications that were held.
+  public static let updateBucketSettings = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/UpdateBucketSettings",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.UpdateBucketSettingsRequest",
+    responseType: "campanile.notifications.v1.UpdateBucketSettingsResponse",
+    httpRules: [
+      HTTPRule(verb: "PATCH", template: "/notifications/v1/buckets/{settings.bucket_id}/settings", body: "*"),
     ], scope: "notifications:write")
   /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
   /// (AIP-155).
@@ -117,7 +136,8 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/notifications/v1/notifications/{notification.id}", body: "*"),
     ], scope: "notifications:write")
-  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
+  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged, and ids
+  /// that do not exist are skipped.
   public static let markNotificationsRead = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkNotificationsRead",
     kind: .unary, idempotency: .idempotent,
@@ -126,7 +146,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications:markRead", body: "*"),
     ], scope: "notifications:write")
-  /// MarkNotificationsUnread clears the read time of up to 1000 notifications.
+  /// MarkNotificationsUnread clears the read time of up to 1000 notifications. Ids that do not exist are skipped.
   public static let markNotificationsUnread = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkNotificationsUnread",
     kind: .unary, idempotency: .idempotent,
@@ -135,16 +155,26 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications:markUnread", body: "*"),
     ], scope: "notifications:write")
-  /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
-  public static let deleteNotifications = MethodDescriptor(
-    path: "campanile.notifications.v1.NotificationsService/DeleteNotifications",
+  /// DeleteNotification deletes one notification. UndeleteNotifications can restore it for 30 days.
+  public static let deleteNotification = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/DeleteNotification",
     kind: .unary, idempotency: .idempotent,
-    requestType: "campanile.notifications.v1.DeleteNotificationsRequest",
-    responseType: "campanile.notifications.v1.DeleteNotificationsResponse",
+    requestType: "campanile.notifications.v1.DeleteNotificationRequest",
+    responseType: "campanile.notifications.v1.DeleteNotificationResponse",
+    httpRules: [
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/notifications/{notification_id}", body: ""),
+    ], scope: "notifications:write")
+  /// BatchDeleteNotifications deletes up to 1000 notifications. Ids that do not exist are skipped.
+  public static let batchDeleteNotifications = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/BatchDeleteNotifications",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.BatchDeleteNotificationsRequest",
+    responseType: "campanile.notifications.v1.BatchDeleteNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications:batchDelete", body: "*"),
     ], scope: "notifications:write")
-  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. It skips those that have
+  /// expired, whose bucket no longer exists, or for which the caller has no room.
   public static let undeleteNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UndeleteNotifications",
     kind: .unary, idempotency: .idempotent,
@@ -252,7 +282,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/notifications/v1/actionRuns", body: ""),
     ], scope: "notifications:read")
-  /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
+  /// ExplainDelivery pages through the delivery log of a notification, oldest first. It is retained for 30 days.
   public static let explainDelivery = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ExplainDelivery",
     kind: .unary, idempotency: .noSideEffects,
@@ -296,8 +326,19 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/notifications/v1/notifications:unreadCounts", body: ""),
     ], scope: "notifications:read")
+  /// ListNotificationChanges pages through the changes of the user's buckets and notifications after a token, in commit
+  /// order, for clients that cannot hold a stream. It fails like WatchNotifications.
+  public static let listNotificationChanges = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ListNotificationChanges",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListNotificationChangesRequest",
+    responseType: "campanile.notifications.v1.ListNotificationChangesResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/notifications/v1/notifications:changes", body: ""),
+    ], scope: "notifications:read")
   /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
-  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
+  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted: list the
+  /// buckets and notifications again, and continue from the first page's token.
   public static let watchNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/WatchNotifications",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -308,7 +349,7 @@ public enum NotificationsServiceMethods {
     ], scope: "notifications:read")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, updateBucket, deleteBucket, undeleteBucket, snoozeBucket, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, watchNotifications]
+  public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, listDeletedBuckets, updateBucket, deleteBucket, undeleteBucket, getBucketSettings, updateBucketSettings, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotification, batchDeleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, listNotificationChanges, watchNotifications]
 }
 
 /// Calls `campanile.notifications.v1.NotificationsService`.
@@ -332,7 +373,12 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.listBuckets, request, options: options)
   }
 
-  /// UpdateBucket changes the fields named by the mask (AIP-134).
+  /// ListDeletedBuckets pages through the caller's deleted buckets that can be restored, ordered by name.
+  public func listDeletedBuckets(_ request: ListDeletedBucketsRequest, options: CallOptions = .init()) async throws -> ListDeletedBucketsResponse {
+    try await caller.unary(NotificationsServiceMethods.listDeletedBuckets, request, options: options)
+  }
+
+  /// UpdateBucket changes the fields named by the mask for all members (AIP-134). It requires the role ADMIN.
   public func updateBucket(_ request: UpdateBucketRequest, options: CallOptions = .init()) async throws -> UpdateBucketResponse {
     try await caller.unary(NotificationsServiceMethods.updateBucket, request, options: options)
   }
@@ -348,9 +394,15 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.undeleteBucket, request, options: options)
   }
 
-  /// SnoozeBucket holds new publications of a bucket until a time; devices are notified then, in order.
-  public func snoozeBucket(_ request: SnoozeBucketRequest, options: CallOptions = .init()) async throws -> SnoozeBucketResponse {
-    try await caller.unary(NotificationsServiceMethods.snoozeBucket, request, options: options)
+  /// GetBucketSettings returns the caller's own settings for a bucket.
+  public func getBucketSettings(_ request: GetBucketSettingsRequest, options: CallOptions = .init()) async throws -> GetBucketSettingsResponse {
+    try await caller.unary(NotificationsServiceMethods.getBucketSettings, request, options: options)
+  }
+
+  /// UpdateBucketSettings changes the fields named by the mask for the caller alone (AIP-134). Every member may call it.
+  /// Ending a mute, a snooze or quiet hours notifies devices at once of the notifications that were held.
+  public func updateBucketSettings(_ request: UpdateBucketSettingsRequest, options: CallOptions = .init()) async throws -> UpdateBucketSettingsResponse {
+    try await caller.unary(NotificationsServiceMethods.updateBucketSettings, request, options: options)
   }
 
   /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
@@ -379,22 +431,29 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.updateNotification, request, options: options)
   }
 
-  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
+  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged, and ids
+  /// that do not exist are skipped.
   public func markNotificationsRead(_ request: MarkNotificationsReadRequest, options: CallOptions = .init()) async throws -> MarkNotificationsReadResponse {
     try await caller.unary(NotificationsServiceMethods.markNotificationsRead, request, options: options)
   }
 
-  /// MarkNotificationsUnread clears the read time of up to 1000 notifications.
+  /// MarkNotificationsUnread clears the read time of up to 1000 notifications. Ids that do not exist are skipped.
   public func markNotificationsUnread(_ request: MarkNotificationsUnreadRequest, options: CallOptions = .init()) async throws -> MarkNotificationsUnreadResponse {
     try await caller.unary(NotificationsServiceMethods.markNotificationsUnread, request, options: options)
   }
 
-  /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
-  public func deleteNotifications(_ request: DeleteNotificationsRequest, options: CallOptions = .init()) async throws -> DeleteNotificationsResponse {
-    try await caller.unary(NotificationsServiceMethods.deleteNotifications, request, options: options)
+  /// DeleteNotification deletes one notification. UndeleteNotifications can restore it for 30 days.
+  public func deleteNotification(_ request: DeleteNotificationRequest, options: CallOptions = .init()) async throws -> DeleteNotificationResponse {
+    try await caller.unary(NotificationsServiceMethods.deleteNotification, request, options: options)
   }
 
-  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
+  /// BatchDeleteNotifications deletes up to 1000 notifications. Ids that do not exist are skipped.
+  public func batchDeleteNotifications(_ request: BatchDeleteNotificationsRequest, options: CallOptions = .init()) async throws -> BatchDeleteNotificationsResponse {
+    try await caller.unary(NotificationsServiceMethods.batchDeleteNotifications, request, options: options)
+  }
+
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. It skips those that have
+  /// expired, whose bucket no longer exists, or for which the caller has no room.
   public func undeleteNotifications(_ request: UndeleteNotificationsRequest, options: CallOptions = .init()) async throws -> UndeleteNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.undeleteNotifications, request, options: options)
   }
@@ -454,7 +513,7 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.listActionRuns, request, options: options)
   }
 
-  /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
+  /// ExplainDelivery pages through the delivery log of a notification, oldest first. It is retained for 30 days.
   public func explainDelivery(_ request: ExplainDeliveryRequest, options: CallOptions = .init()) async throws -> ExplainDeliveryResponse {
     try await caller.unary(NotificationsServiceMethods.explainDelivery, request, options: options)
   }
@@ -478,8 +537,15 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.getUnreadCounts, request, options: options)
   }
 
+  /// ListNotificationChanges pages through the changes of the user's buckets and notifications after a token, in commit
+  /// order, for clients that cannot hold a stream. It fails like WatchNotifications.
+  public func listNotificationChanges(_ request: ListNotificationChangesRequest, options: CallOptions = .init()) async throws -> ListNotificationChangesResponse {
+    try await caller.unary(NotificationsServiceMethods.listNotificationChanges, request, options: options)
+  }
+
   /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
-  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
+  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted: list the
+  /// buckets and notifications again, and continue from the first page's token.
   public func watchNotifications(_ request: WatchNotificationsRequest, options: CallOptions = .init()) -> ResponseStream<WatchNotificationsResponse> {
     caller.serverStreaming(NotificationsServiceMethods.watchNotifications, request, options: options)
   }

@@ -339,6 +339,8 @@ public struct QuietWindow: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1), .init(0x400000000000000, 0x0, 1, 1), .init(0x3f000000000000, 0x0, 1, 1), .init(0x3ff000000000000, 0x0, 1, 1))
+
   public func validate(into violations: inout Violations) {
     violations.entries(self.days.count, "days", max: 7)
     for (index, value) in self.days.enumerated() {
@@ -347,5 +349,7 @@ public struct QuietWindow: ValidatedMessage {
       violations.specified(value, "")
       violations.move(after: count, into: "days", index: index)
     }
+    violations.pattern(self.start, "start", Self.textPattern0, "must be HH:MM, 00:00 to 23:59", reason: "TIME_OF_DAY_INVALID")
+    violations.pattern(self.end, "end", Self.textPattern0, "must be HH:MM, 00:00 to 24:00", reason: "TIME_OF_DAY_INVALID")
   }
 }

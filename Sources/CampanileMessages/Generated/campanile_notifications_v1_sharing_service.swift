@@ -195,7 +195,6 @@ public struct ShareBucketRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ShareBucketRequest" }
 
   public var bucketId: String = ""
-  /// 1 to 128 characters.
   public var userId: String = ""
   /// READER, PUBLISHER or ADMIN; only the owner can grant ADMIN.
   public var role: BucketRole = BucketRole()
@@ -280,7 +279,10 @@ public struct ShareBucketRequest: ValidatedMessage {
     writer.endObject(object)
   }
 
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
+
   public func validate(into violations: inout Violations) {
+    if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
     violations.enumeration(self.role, "role")
     violations.specified(self.role, "role")
   }
@@ -426,15 +428,20 @@ public struct UnshareBucketResponse: ProtoMessage {
   }
 }
 
-public struct ListBucketSharesRequest: ProtoMessage {
+public struct ListBucketSharesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListBucketSharesRequest" }
 
   public var bucketId: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(bucketId: String = "") {
+  public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
     self.bucketId = bucketId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -446,6 +453,14 @@ public struct ListBucketSharesRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -456,8 +471,13 @@ public struct ListBucketSharesRequest: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("bucketId") { return 0 }
+      if name.matches("pageSize") { return 1 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+      if name.matches("page_size") { return 1 }
+      if name.matches("pageToken") { return 2 }
+    case 10:
+      if name.matches("page_token") { return 2 }
     default: break
     }
     return -1
@@ -469,7 +489,19 @@ public struct ListBucketSharesRequest: ProtoMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -477,11 +509,13 @@ public struct ListBucketSharesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListBucketSharesResponse" }
 
   public var shares: [BucketShare] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(shares: [BucketShare] = []) {
+  public init(shares: [BucketShare] = [], nextPageToken: String = "") {
     self.shares = shares
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -497,6 +531,10 @@ public struct ListBucketSharesResponse: ProtoMessage {
           self.shares.append(try BucketShare(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -507,6 +545,10 @@ public struct ListBucketSharesResponse: ProtoMessage {
     switch name.count {
     case 6:
       if name.matches("shares") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -523,6 +565,10 @@ public struct ListBucketSharesResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
     writer.endObject(object)
   }
 }
@@ -535,13 +581,16 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
   public var name: String = ""
   /// Must be in the future; absent means never.
   public var expireTime: ProtoTimestamp?
+  /// At most 64 characters; a repetition within 24 h returns the first response without its secret, which is not stored.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(bucketId: String = "", name: String = "", expireTime: ProtoTimestamp? = nil) {
+  public init(bucketId: String = "", name: String = "", expireTime: ProtoTimestamp? = nil, requestId: String = "") {
     self.bucketId = bucketId
     self.name = name
     self.expireTime = expireTime
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -561,6 +610,10 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -575,8 +628,10 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
       if name.matches("bucketId") { return 0 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+      if name.matches("requestId") { return 3 }
     case 10:
       if name.matches("expireTime") { return 2 }
+      if name.matches("request_id") { return 3 }
     case 11:
       if name.matches("expire_time") { return 2 }
     default: break
@@ -598,11 +653,16 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
       writer.name(",\"expireTime\":")
       value.encode(to: &writer)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
     violations.text(self.name, "name", min: 1, max: 128)
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -610,7 +670,7 @@ public struct CreatePublishKeyResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreatePublishKeyResponse" }
 
   public var key: PublishKey?
-  /// `cpk_` and 43 characters.
+  /// `cpk_` and 43 characters; empty in a repeated response.
   public var secret: String = ""
 
   public init() {}
@@ -664,15 +724,20 @@ public struct CreatePublishKeyResponse: ProtoMessage {
   }
 }
 
-public struct ListPublishKeysRequest: ProtoMessage {
+public struct ListPublishKeysRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListPublishKeysRequest" }
 
   public var bucketId: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
-  public init(bucketId: String = "") {
+  public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
     self.bucketId = bucketId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -684,6 +749,14 @@ public struct ListPublishKeysRequest: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.bucketId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -694,8 +767,13 @@ public struct ListPublishKeysRequest: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("bucketId") { return 0 }
+      if name.matches("pageSize") { return 1 }
     case 9:
       if name.matches("bucket_id") { return 0 }
+      if name.matches("page_size") { return 1 }
+      if name.matches("pageToken") { return 2 }
+    case 10:
+      if name.matches("page_token") { return 2 }
     default: break
     }
     return -1
@@ -707,7 +785,19 @@ public struct ListPublishKeysRequest: ProtoMessage {
       writer.name(",\"bucketId\":")
       writer.string(self.bucketId)
     }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -715,11 +805,13 @@ public struct ListPublishKeysResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListPublishKeysResponse" }
 
   public var keys: [PublishKey] = []
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(keys: [PublishKey] = []) {
+  public init(keys: [PublishKey] = [], nextPageToken: String = "") {
     self.keys = keys
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -735,6 +827,10 @@ public struct ListPublishKeysResponse: ProtoMessage {
           self.keys.append(try PublishKey(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -745,6 +841,10 @@ public struct ListPublishKeysResponse: ProtoMessage {
     switch name.count {
     case 4:
       if name.matches("keys") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -760,6 +860,10 @@ public struct ListPublishKeysResponse: ProtoMessage {
         element.encode(to: &writer)
       }
       writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
     }
     writer.endObject(object)
   }
@@ -1061,7 +1165,7 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/inviteCodes", body: "*"),
     ], scope: "notifications:write", hasSecretResponse: true)
-  /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
+  /// ListInviteCodes pages through the unexpired codes of a bucket, without their secrets, ordered by id.
   public static let listInviteCodes = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListInviteCodes",
     kind: .unary, idempotency: .noSideEffects,
@@ -1139,7 +1243,7 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/notifications/v1/buckets/{bucket_id}/shares/{user_id}", body: ""),
     ], scope: "notifications:write")
-  /// ListBucketShares returns all shares of a bucket, at most 100.
+  /// ListBucketShares pages through the shares of a bucket, ordered by the members' ids.
   public static let listBucketShares = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListBucketShares",
     kind: .unary, idempotency: .noSideEffects,
@@ -1158,7 +1262,7 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/publishKeys", body: "*"),
     ], scope: "notifications:write", hasSecretResponse: true)
-  /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
+  /// ListPublishKeys pages through the keys of a bucket, without their secrets, ordered by id.
   public static let listPublishKeys = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListPublishKeys",
     kind: .unary, idempotency: .noSideEffects,
@@ -1248,7 +1352,7 @@ public struct SharingServiceClient: Sendable {
     try await caller.unary(SharingServiceMethods.createInviteCode, request, options: options)
   }
 
-  /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
+  /// ListInviteCodes pages through the unexpired codes of a bucket, without their secrets, ordered by id.
   public func listInviteCodes(_ request: ListInviteCodesRequest, options: CallOptions = .init()) async throws -> ListInviteCodesResponse {
     try await caller.unary(SharingServiceMethods.listInviteCodes, request, options: options)
   }
@@ -1294,7 +1398,7 @@ public struct SharingServiceClient: Sendable {
     try await caller.unary(SharingServiceMethods.unshareBucket, request, options: options)
   }
 
-  /// ListBucketShares returns all shares of a bucket, at most 100.
+  /// ListBucketShares pages through the shares of a bucket, ordered by the members' ids.
   public func listBucketShares(_ request: ListBucketSharesRequest, options: CallOptions = .init()) async throws -> ListBucketSharesResponse {
     try await caller.unary(SharingServiceMethods.listBucketShares, request, options: options)
   }
@@ -1305,7 +1409,7 @@ public struct SharingServiceClient: Sendable {
     try await caller.unary(SharingServiceMethods.createPublishKey, request, options: options)
   }
 
-  /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
+  /// ListPublishKeys pages through the keys of a bucket, without their secrets, ordered by id.
   public func listPublishKeys(_ request: ListPublishKeysRequest, options: CallOptions = .init()) async throws -> ListPublishKeysResponse {
     try await caller.unary(SharingServiceMethods.listPublishKeys, request, options: options)
   }

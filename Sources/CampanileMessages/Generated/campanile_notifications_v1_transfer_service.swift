@@ -308,11 +308,17 @@ public struct TransferEntry: ValidatedMessage {
       value.validate(into: &violations)
       violations.move(after: count, into: "scheduled")
     }
+    if case .blockedUser(let value)? = self.entry {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "blockedUser")
+    }
   }
 
   public enum Entry: Sendable, Hashable {
     case header(ExportHeader)
     case settings(UserSettings)
+    /// With the exporting user's settings, which an import restores.
     case bucket(Bucket)
     case notification(ExportedNotification)
     case template(Template)
@@ -547,19 +553,14 @@ public struct ImportError: ProtoMessage {
 
   /// The index in the stream, from 0.
   public var index: Int64 = 0
-  public var message: String = ""
-  /// Stable, UPPER_SNAKE.
-  public var reason: String = ""
-  /// The path of the invalid field; empty if there is none.
-  public var field: String = ""
+  /// The paths of its fields begin with `entry`.
+  public var error: BatchError?
 
   public init() {}
 
-  public init(index: Int64 = 0, message: String = "", reason: String = "", field: String = "") {
+  public init(index: Int64 = 0, error: BatchError? = nil) {
     self.index = index
-    self.message = message
-    self.reason = reason
-    self.field = field
+    self.error = error
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -574,15 +575,7 @@ public struct ImportError: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.message = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.reason = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.field = try reader.string()
+        self.error = try BatchError(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -593,11 +586,7 @@ public struct ImportError: ProtoMessage {
     switch name.count {
     case 5:
       if name.matches("index") { return 0 }
-      if name.matches("field") { return 3 }
-    case 6:
-      if name.matches("reason") { return 2 }
-    case 7:
-      if name.matches("message") { return 1 }
+      if name.matches("error") { return 1 }
     default: break
     }
     return -1
@@ -609,17 +598,9 @@ public struct ImportError: ProtoMessage {
       writer.name(",\"index\":")
       writer.int64(self.index)
     }
-    if !self.message.isEmpty {
-      writer.name(",\"message\":")
-      writer.string(self.message)
-    }
-    if !self.reason.isEmpty {
-      writer.name(",\"reason\":")
-      writer.string(self.reason)
-    }
-    if !self.field.isEmpty {
-      writer.name(",\"field\":")
-      writer.string(self.field)
+    if let value = self.error {
+      writer.name(",\"error\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }

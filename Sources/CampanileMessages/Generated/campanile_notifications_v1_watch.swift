@@ -3,85 +3,21 @@
 
 public import CampanileCodec
 
-public struct WatchNotificationsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsRequest" }
+/// NotificationChange is one change of a user's buckets and notifications.
+public struct NotificationChange: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.NotificationChange" }
 
-  /// The token of the last processed event; empty starts with the next change.
-  public var resumeToken: String = ""
-  /// Only this bucket; empty for all.
-  public var bucketId: String = ""
-
-  public init() {}
-
-  public init(resumeToken: String = "", bucketId: String = "") {
-    self.resumeToken = resumeToken
-    self.bucketId = bucketId
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.resumeToken = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.bucketId = try reader.string()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 8:
-      if name.matches("bucketId") { return 1 }
-    case 9:
-      if name.matches("bucket_id") { return 1 }
-    case 11:
-      if name.matches("resumeToken") { return 0 }
-    case 12:
-      if name.matches("resume_token") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.resumeToken.isEmpty {
-      writer.name(",\"resumeToken\":")
-      writer.string(self.resumeToken)
-    }
-    if !self.bucketId.isEmpty {
-      writer.name(",\"bucketId\":")
-      writer.string(self.bucketId)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct WatchNotificationsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse" }
-
-  /// Send it to resume after this event.
-  public var resumeToken: String = ""
-  public var eventTime: ProtoTimestamp?
-  public var event: Event?
-  /// True if devices should alert the user now: the notification was handed over with this event.
+  public var changeTime: ProtoTimestamp?
+  /// Buckets and notifications have their current state, which may include later changes.
+  public var change: Change?
+  /// True if devices should alert the user now: the notification was handed over with this change.
   public var alert: Bool = false
 
   public init() {}
 
-  public init(resumeToken: String = "", eventTime: ProtoTimestamp? = nil, event: Event? = nil, alert: Bool = false) {
-    self.resumeToken = resumeToken
-    self.eventTime = eventTime
-    self.event = event
+  public init(changeTime: ProtoTimestamp? = nil, change: Change? = nil, alert: Bool = false) {
+    self.changeTime = changeTime
+    self.change = change
     self.alert = alert
   }
 
@@ -93,53 +29,44 @@ public struct WatchNotificationsResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.resumeToken = try reader.string()
+        self.changeTime = try ProtoTimestamp(from: &reader)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.eventTime = try ProtoTimestamp(from: &reader)
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .notificationCreated(try Notification(from: &reader))
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .started(try WatchNotificationsResponse.WatchStarted(from: &reader))
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .notificationUpdated(try Notification(from: &reader))
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationCreated(try Notification(from: &reader))
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .notificationDeleted(try NotificationChange.NotificationDeleted(from: &reader))
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationUpdated(try Notification(from: &reader))
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .bucketCreated(try Bucket(from: &reader))
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationDeleted(try WatchNotificationsResponse.NotificationDeleted(from: &reader))
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .bucketUpdated(try Bucket(from: &reader))
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .bucketCreated(try Bucket(from: &reader))
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .bucketDeleted(try NotificationChange.BucketDeleted(from: &reader))
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .bucketUpdated(try Bucket(from: &reader))
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .notificationsMarkedRead(try NotificationChange.NotificationsMarkedRead(from: &reader))
       case 8:
         try reader.accept(8, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .bucketDeleted(try WatchNotificationsResponse.BucketDeleted(from: &reader))
-      case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationsMarkedRead(try WatchNotificationsResponse.NotificationsMarkedRead(from: &reader))
-      case 10:
-        try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.alert = try reader.bool()
       default: try reader.skipValue()
@@ -151,37 +78,31 @@ public struct WatchNotificationsResponse: ProtoMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 5:
-      if name.matches("alert") { return 10 }
-    case 7:
-      if name.matches("started") { return 2 }
-    case 9:
-      if name.matches("eventTime") { return 1 }
+      if name.matches("alert") { return 8 }
     case 10:
-      if name.matches("event_time") { return 1 }
+      if name.matches("changeTime") { return 0 }
     case 11:
-      if name.matches("resumeToken") { return 0 }
-    case 12:
-      if name.matches("resume_token") { return 0 }
+      if name.matches("change_time") { return 0 }
     case 13:
-      if name.matches("bucketCreated") { return 6 }
-      if name.matches("bucketUpdated") { return 7 }
-      if name.matches("bucketDeleted") { return 8 }
+      if name.matches("bucketCreated") { return 4 }
+      if name.matches("bucketUpdated") { return 5 }
+      if name.matches("bucketDeleted") { return 6 }
     case 14:
-      if name.matches("bucket_created") { return 6 }
-      if name.matches("bucket_updated") { return 7 }
-      if name.matches("bucket_deleted") { return 8 }
+      if name.matches("bucket_created") { return 4 }
+      if name.matches("bucket_updated") { return 5 }
+      if name.matches("bucket_deleted") { return 6 }
     case 19:
-      if name.matches("notificationCreated") { return 3 }
-      if name.matches("notificationUpdated") { return 4 }
-      if name.matches("notificationDeleted") { return 5 }
+      if name.matches("notificationCreated") { return 1 }
+      if name.matches("notificationUpdated") { return 2 }
+      if name.matches("notificationDeleted") { return 3 }
     case 20:
-      if name.matches("notification_created") { return 3 }
-      if name.matches("notification_updated") { return 4 }
-      if name.matches("notification_deleted") { return 5 }
+      if name.matches("notification_created") { return 1 }
+      if name.matches("notification_updated") { return 2 }
+      if name.matches("notification_deleted") { return 3 }
     case 23:
-      if name.matches("notificationsMarkedRead") { return 9 }
+      if name.matches("notificationsMarkedRead") { return 7 }
     case 25:
-      if name.matches("notifications_marked_read") { return 9 }
+      if name.matches("notifications_marked_read") { return 7 }
     default: break
     }
     return -1
@@ -189,18 +110,11 @@ public struct WatchNotificationsResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.resumeToken.isEmpty {
-      writer.name(",\"resumeToken\":")
-      writer.string(self.resumeToken)
-    }
-    if let value = self.eventTime {
-      writer.name(",\"eventTime\":")
+    if let value = self.changeTime {
+      writer.name(",\"changeTime\":")
       value.encode(to: &writer)
     }
-    switch self.event {
-    case .started(let value):
-      writer.name(",\"started\":")
-      value.encode(to: &writer)
+    switch self.change {
     case .notificationCreated(let value):
       writer.name(",\"notificationCreated\":")
       value.encode(to: &writer)
@@ -231,41 +145,45 @@ public struct WatchNotificationsResponse: ProtoMessage {
     writer.endObject(object)
   }
 
-  public enum Event: Sendable, Hashable {
-    case started(WatchNotificationsResponse.WatchStarted)
-    case notificationCreated(Notification)
-    case notificationUpdated(Notification)
-    case notificationDeleted(WatchNotificationsResponse.NotificationDeleted)
-    case bucketCreated(Bucket)
-    case bucketUpdated(Bucket)
-    case bucketDeleted(WatchNotificationsResponse.BucketDeleted)
-    case notificationsMarkedRead(WatchNotificationsResponse.NotificationsMarkedRead)
+  public func validate(into violations: inout Violations) {
+    if case .notificationCreated(let value)? = self.change {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "notificationCreated")
+    }
+    if case .notificationUpdated(let value)? = self.change {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "notificationUpdated")
+    }
+    if case .bucketCreated(let value)? = self.change {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "bucketCreated")
+    }
+    if case .bucketUpdated(let value)? = self.change {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "bucketUpdated")
+    }
   }
 
-  /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.WatchStarted" }
-
-    public init() {}
-
-    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-      var more = try reader.beginObject()
-      while more {
-        _ = try reader.key()
-        try reader.skipValue()
-        more = try reader.nextMember()
-      }
-    }
-
-    public func encode(to writer: inout JSONWriter) {
-      let object = writer.beginObject()
-      writer.endObject(object)
-    }
+  /// Buckets and notifications have their current state, which may include later changes.
+  public enum Change: Sendable, Hashable {
+    case notificationCreated(Notification)
+    case notificationUpdated(Notification)
+    case notificationDeleted(NotificationChange.NotificationDeleted)
+    /// With the caller's settings.
+    case bucketCreated(Bucket)
+    /// Also sent for changes of the caller's settings.
+    case bucketUpdated(Bucket)
+    case bucketDeleted(NotificationChange.BucketDeleted)
+    case notificationsMarkedRead(NotificationChange.NotificationsMarkedRead)
   }
 
   /// NotificationDeleted reports a notification that no longer exists.
   public struct NotificationDeleted: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.NotificationDeleted" }
+    public static var protoFullName: String { "campanile.notifications.v1.NotificationChange.NotificationDeleted" }
 
     public var notificationId: String = ""
     public var bucketId: String = ""
@@ -327,7 +245,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
 
   /// NotificationsMarkedRead reports that everything through an id was marked as read, in one bucket or for the user.
   public struct NotificationsMarkedRead: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.NotificationsMarkedRead" }
+    public static var protoFullName: String { "campanile.notifications.v1.NotificationChange.NotificationsMarkedRead" }
 
     /// Empty for all buckets.
     public var bucketId: String = ""
@@ -403,7 +321,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
 
   /// BucketDeleted reports the deletion of a bucket with all its notifications.
   public struct BucketDeleted: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.BucketDeleted" }
+    public static var protoFullName: String { "campanile.notifications.v1.NotificationChange.BucketDeleted" }
 
     public var bucketId: String = ""
 
@@ -445,6 +363,333 @@ public struct WatchNotificationsResponse: ProtoMessage {
         writer.name(",\"bucketId\":")
         writer.string(self.bucketId)
       }
+      writer.endObject(object)
+    }
+  }
+}
+
+public struct ListNotificationChangesRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListNotificationChangesRequest" }
+
+  /// A token from a list, from changes or from a watch. If empty, the response has no changes and a token of the
+  /// present.
+  public var resumeToken: String = ""
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
+  public var pageSize: Int32 = 0
+  /// Only this bucket; empty for all.
+  public var bucketId: String = ""
+
+  public init() {}
+
+  public init(resumeToken: String = "", pageSize: Int32 = 0, bucketId: String = "") {
+    self.resumeToken = resumeToken
+    self.pageSize = pageSize
+    self.bucketId = bucketId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.bucketId = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 1 }
+      if name.matches("bucketId") { return 2 }
+    case 9:
+      if name.matches("page_size") { return 1 }
+      if name.matches("bucket_id") { return 2 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.bucketId.isEmpty {
+      writer.name(",\"bucketId\":")
+      writer.string(self.bucketId)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+  }
+}
+
+public struct ListNotificationChangesResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListNotificationChangesResponse" }
+
+  /// Oldest first. May be empty although more are available.
+  public var changes: [NotificationChange] = []
+  /// Resumes after these changes, now or later.
+  public var resumeToken: String = ""
+  /// Whether more changes are available now.
+  public var hasMore: Bool = false
+
+  public init() {}
+
+  public init(changes: [NotificationChange] = [], resumeToken: String = "", hasMore: Bool = false) {
+    self.changes = changes
+    self.resumeToken = resumeToken
+    self.hasMore = hasMore
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.changes.append(try NotificationChange(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.hasMore = try reader.bool()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 7:
+      if name.matches("changes") { return 0 }
+      if name.matches("hasMore") { return 2 }
+    case 8:
+      if name.matches("has_more") { return 2 }
+    case 11:
+      if name.matches("resumeToken") { return 1 }
+    case 12:
+      if name.matches("resume_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.changes.isEmpty {
+      writer.name(",\"changes\":")
+      let array = writer.beginArray()
+      for element in self.changes {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    if self.hasMore {
+      writer.name(",\"hasMore\":")
+      writer.bool(self.hasMore)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct WatchNotificationsRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsRequest" }
+
+  /// A token from a list, from changes or from a watch; empty starts with the next change.
+  public var resumeToken: String = ""
+  /// Only this bucket; empty for all.
+  public var bucketId: String = ""
+
+  public init() {}
+
+  public init(resumeToken: String = "", bucketId: String = "") {
+    self.resumeToken = resumeToken
+    self.bucketId = bucketId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.bucketId = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("bucketId") { return 1 }
+    case 9:
+      if name.matches("bucket_id") { return 1 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    if !self.bucketId.isEmpty {
+      writer.name(",\"bucketId\":")
+      writer.string(self.bucketId)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct WatchNotificationsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse" }
+
+  /// Send it to resume after this event.
+  public var resumeToken: String = ""
+  public var event: Event?
+
+  public init() {}
+
+  public init(resumeToken: String = "", event: Event? = nil) {
+    self.resumeToken = resumeToken
+    self.event = event
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.resumeToken = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .started(try WatchNotificationsResponse.WatchStarted(from: &reader))
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .change(try NotificationChange(from: &reader))
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("change") { return 2 }
+    case 7:
+      if name.matches("started") { return 1 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    switch self.event {
+    case .started(let value):
+      writer.name(",\"started\":")
+      value.encode(to: &writer)
+    case .change(let value):
+      writer.name(",\"change\":")
+      value.encode(to: &writer)
+    case nil: break
+    }
+    writer.endObject(object)
+  }
+
+  public enum Event: Sendable, Hashable {
+    case started(WatchNotificationsResponse.WatchStarted)
+    case change(NotificationChange)
+  }
+
+  /// WatchStarted is the first message of every watch.
+  public struct WatchStarted: ProtoMessage {
+    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.WatchStarted" }
+
+    public init() {}
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var more = try reader.beginObject()
+      while more {
+        _ = try reader.key()
+        try reader.skipValue()
+        more = try reader.nextMember()
+      }
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
       writer.endObject(object)
     }
   }

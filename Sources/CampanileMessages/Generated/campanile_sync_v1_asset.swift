@@ -5,7 +5,6 @@ public import CampanileCodec
 
 /// ConflictPolicy determines how a put treats versions that its author has not seen.
 public enum ConflictPolicy: ProtoEnum {
-  /// The same as LAST_WRITE_WINS.
   case unspecified
   /// The put becomes the current version. The previous one is retained as a conflict.
   case lastWriteWins
@@ -62,8 +61,9 @@ public enum ConflictPolicy: ProtoEnum {
 /// ChunkEncoding is the compression of a chunk's bytes. Each chunk is compressed on its own, so that a transfer can
 /// resume anywhere.
 public enum ChunkEncoding: ProtoEnum {
-  /// Uncompressed.
   case unspecified
+  /// Uncompressed.
+  case identity
   /// RFC 1952.
   case gzip
   /// A number that the contract does not name; made by `init(rawValue:)` only.
@@ -74,7 +74,8 @@ public enum ChunkEncoding: ProtoEnum {
   public init(rawValue: Int32) {
     switch rawValue {
     case 0: self = .unspecified
-    case 1: self = .gzip
+    case 1: self = .identity
+    case 2: self = .gzip
     default: self = .unrecognized(rawValue)
     }
   }
@@ -82,7 +83,8 @@ public enum ChunkEncoding: ProtoEnum {
   public var rawValue: Int32 {
     switch self {
     case .unspecified: 0
-    case .gzip: 1
+    case .identity: 1
+    case .gzip: 2
     case .unrecognized(let number): number
     }
   }
@@ -90,6 +92,7 @@ public enum ChunkEncoding: ProtoEnum {
   public var protoName: StaticString? {
     switch self {
     case .unspecified: "CHUNK_ENCODING_UNSPECIFIED"
+    case .identity: "CHUNK_ENCODING_IDENTITY"
     case .gzip: "CHUNK_ENCODING_GZIP"
     case .unrecognized: nil
     }
@@ -98,7 +101,9 @@ public enum ChunkEncoding: ProtoEnum {
   public static func number(named name: JSONName) -> Int32? {
     switch name.count {
     case 19:
-      if name.matches("CHUNK_ENCODING_GZIP") { return 1 }
+      if name.matches("CHUNK_ENCODING_GZIP") { return 2 }
+    case 23:
+      if name.matches("CHUNK_ENCODING_IDENTITY") { return 1 }
     case 26:
       if name.matches("CHUNK_ENCODING_UNSPECIFIED") { return 0 }
     default: break
@@ -111,14 +116,14 @@ public enum ChunkEncoding: ProtoEnum {
 public struct Asset: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Asset" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   /// 1 to 255 characters without `/`, `\` and control characters, not `.` or `..`; for example `notifications.json`.
   public var name: String = ""
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`. Contents of `BucketsData` and `NotificationsData` must be containers of
   /// buckets and notifications; those of other types may be any JSON.
   public var recordType: String = ""
   /// The time of the data, as declared by the writer. For the two known types it is the container's `syncTimestamp`.
-  public var syncTimestamp: ProtoTimestamp?
+  public var syncTime: ProtoTimestamp?
   /// The number of records in the content. Counted by the service for the two known types.
   public var recordCount: Int64 = 0
   public var sizeBytes: Int64 = 0
@@ -126,7 +131,7 @@ public struct Asset: ProtoMessage {
   public var sha256: String = ""
   /// The zone's revision that wrote it: ascending, with gaps, never reused for one name.
   public var version: Int64 = 0
-  /// Identifies this version in conditions.
+  /// Identifies this version in preconditions.
   public var etag: String = ""
   public var updateTime: ProtoTimestamp?
   /// The device that wrote it; empty for exports by the service.
@@ -134,11 +139,11 @@ public struct Asset: ProtoMessage {
 
   public init() {}
 
-  public init(zone: String = "", name: String = "", recordType: String = "", syncTimestamp: ProtoTimestamp? = nil, recordCount: Int64 = 0, sizeBytes: Int64 = 0, sha256: String = "", version: Int64 = 0, etag: String = "", updateTime: ProtoTimestamp? = nil, deviceId: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", name: String = "", recordType: String = "", syncTime: ProtoTimestamp? = nil, recordCount: Int64 = 0, sizeBytes: Int64 = 0, sha256: String = "", version: Int64 = 0, etag: String = "", updateTime: ProtoTimestamp? = nil, deviceId: String = "") {
+    self.zoneId = zoneId
     self.name = name
     self.recordType = recordType
-    self.syncTimestamp = syncTimestamp
+    self.syncTime = syncTime
     self.recordCount = recordCount
     self.sizeBytes = sizeBytes
     self.sha256 = sha256
@@ -156,7 +161,7 @@ public struct Asset: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -168,7 +173,7 @@ public struct Asset: ProtoMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.syncTimestamp = try ProtoTimestamp(from: &reader)
+        self.syncTime = try ProtoTimestamp(from: &reader)
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -206,16 +211,19 @@ public struct Asset: ProtoMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 1 }
       if name.matches("etag") { return 8 }
     case 6:
+      if name.matches("zoneId") { return 0 }
       if name.matches("sha256") { return 6 }
     case 7:
+      if name.matches("zone_id") { return 0 }
       if name.matches("version") { return 7 }
     case 8:
+      if name.matches("syncTime") { return 3 }
       if name.matches("deviceId") { return 10 }
     case 9:
+      if name.matches("sync_time") { return 3 }
       if name.matches("sizeBytes") { return 5 }
       if name.matches("device_id") { return 10 }
     case 10:
@@ -228,10 +236,6 @@ public struct Asset: ProtoMessage {
       if name.matches("update_time") { return 9 }
     case 12:
       if name.matches("record_count") { return 4 }
-    case 13:
-      if name.matches("syncTimestamp") { return 3 }
-    case 14:
-      if name.matches("sync_timestamp") { return 3 }
     default: break
     }
     return -1
@@ -239,9 +243,9 @@ public struct Asset: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.name.isEmpty {
       writer.name(",\"name\":")
@@ -251,8 +255,8 @@ public struct Asset: ProtoMessage {
       writer.name(",\"recordType\":")
       writer.string(self.recordType)
     }
-    if let value = self.syncTimestamp {
-      writer.name(",\"syncTimestamp\":")
+    if let value = self.syncTime {
+      writer.name(",\"syncTime\":")
       value.encode(to: &writer)
     }
     if self.recordCount != 0 {
@@ -287,13 +291,112 @@ public struct Asset: ProtoMessage {
   }
 }
 
+/// AssetDeleted is a version that deleted an asset. It has no content.
+public struct AssetDeleted: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.AssetDeleted" }
+
+  public var zoneId: String = ""
+  public var name: String = ""
+  /// The zone's revision that deleted it.
+  public var version: Int64 = 0
+  public var deleteTime: ProtoTimestamp?
+  /// The device that deleted it.
+  public var deviceId: String = ""
+
+  public init() {}
+
+  public init(zoneId: String = "", name: String = "", version: Int64 = 0, deleteTime: ProtoTimestamp? = nil, deviceId: String = "") {
+    self.zoneId = zoneId
+    self.name = name
+    self.version = version
+    self.deleteTime = deleteTime
+    self.deviceId = deviceId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.zoneId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.name = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.version = try reader.int64()
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.deleteTime = try ProtoTimestamp(from: &reader)
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        self.deviceId = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("name") { return 1 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
+      if name.matches("version") { return 2 }
+    case 8:
+      if name.matches("deviceId") { return 4 }
+    case 9:
+      if name.matches("device_id") { return 4 }
+    case 10:
+      if name.matches("deleteTime") { return 3 }
+    case 11:
+      if name.matches("delete_time") { return 3 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
+    }
+    if !self.name.isEmpty {
+      writer.name(",\"name\":")
+      writer.string(self.name)
+    }
+    if self.version != 0 {
+      writer.name(",\"version\":")
+      writer.int64(self.version)
+    }
+    if let value = self.deleteTime {
+      writer.name(",\"deleteTime\":")
+      value.encode(to: &writer)
+    }
+    if !self.deviceId.isEmpty {
+      writer.name(",\"deviceId\":")
+      writer.string(self.deviceId)
+    }
+    writer.endObject(object)
+  }
+}
+
 /// AssetVersion is one entry of an asset's history.
 public struct AssetVersion: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetVersion" }
 
-  public var asset: Asset?
-  /// Whether this version deleted the asset and has no content.
-  public var deleted: Bool = false
+  public var state: State?
   /// Whether it lost to a later write whose author had not seen it. It is retained until it is resolved or expires.
   public var conflict: Bool = false
   /// Whether it is the current version.
@@ -301,9 +404,8 @@ public struct AssetVersion: ProtoMessage {
 
   public init() {}
 
-  public init(asset: Asset? = nil, deleted: Bool = false, conflict: Bool = false, current: Bool = false) {
-    self.asset = asset
-    self.deleted = deleted
+  public init(state: State? = nil, conflict: Bool = false, current: Bool = false) {
+    self.state = state
     self.conflict = conflict
     self.current = current
   }
@@ -316,11 +418,13 @@ public struct AssetVersion: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.asset = try Asset(from: &reader)
+        if self.state != nil { throw reader.oneofConflict() }
+        self.state = .asset(try Asset(from: &reader))
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.deleted = try reader.bool()
+        if self.state != nil { throw reader.oneofConflict() }
+        self.state = .assetDeleted(try AssetDeleted(from: &reader))
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -340,10 +444,13 @@ public struct AssetVersion: ProtoMessage {
     case 5:
       if name.matches("asset") { return 0 }
     case 7:
-      if name.matches("deleted") { return 1 }
       if name.matches("current") { return 3 }
     case 8:
       if name.matches("conflict") { return 2 }
+    case 12:
+      if name.matches("assetDeleted") { return 1 }
+    case 13:
+      if name.matches("asset_deleted") { return 1 }
     default: break
     }
     return -1
@@ -351,13 +458,14 @@ public struct AssetVersion: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if let value = self.asset {
+    switch self.state {
+    case .asset(let value):
       writer.name(",\"asset\":")
       value.encode(to: &writer)
-    }
-    if self.deleted {
-      writer.name(",\"deleted\":")
-      writer.bool(self.deleted)
+    case .assetDeleted(let value):
+      writer.name(",\"assetDeleted\":")
+      value.encode(to: &writer)
+    case nil: break
     }
     if self.conflict {
       writer.name(",\"conflict\":")
@@ -369,6 +477,11 @@ public struct AssetVersion: ProtoMessage {
     }
     writer.endObject(object)
   }
+
+  public enum State: Sendable, Hashable {
+    case asset(Asset)
+    case assetDeleted(AssetDeleted)
+  }
 }
 
 /// AssetPut creates a new version of an asset, or a new asset.
@@ -379,32 +492,34 @@ public struct AssetPut: ValidatedMessage {
   /// Empty keeps the type of an existing asset. Required for a new one.
   public var recordType: String = ""
   /// If absent: for a known type the container's `syncTimestamp`, otherwise the time of the commit.
-  public var syncTimestamp: ProtoTimestamp?
+  public var syncTime: ProtoTimestamp?
   /// Checked for the two known types unless it is 0; stored as declared for others.
   public var recordCount: Int64 = 0
   public var content: Content?
-  /// The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH. The put then causes no
+  /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH. The put then causes no
   /// conflict.
-  public var ifMatch: String = ""
-  /// `*`: the asset must not exist; otherwise ABORTED, reason ETAG_MISMATCH.
-  public var ifNoneMatch: String = ""
+  public var etag: String = ""
+  /// The asset must not exist; otherwise ABORTED, reason ETAG_MISMATCH. Not allowed with `etag`.
+  public var mustNotExist: Bool = false
   /// The version that the author started from; any other current version becomes a conflict. If empty, the current
   /// version becomes a conflict if another device wrote it.
   public var baseEtag: String = ""
+  /// Required unless `etag` or `must_not_exist` is set, because the put may then displace a version that its author has
+  /// not seen. MERGE is not allowed with either.
   public var onConflict: ConflictPolicy = ConflictPolicy()
   /// Whether to report duplicate object keys in the response. They are stored in any case.
   public var strict: Bool = false
 
   public init() {}
 
-  public init(name: String = "", recordType: String = "", syncTimestamp: ProtoTimestamp? = nil, recordCount: Int64 = 0, content: Content? = nil, ifMatch: String = "", ifNoneMatch: String = "", baseEtag: String = "", onConflict: ConflictPolicy = ConflictPolicy(), strict: Bool = false) {
+  public init(name: String = "", recordType: String = "", syncTime: ProtoTimestamp? = nil, recordCount: Int64 = 0, content: Content? = nil, etag: String = "", mustNotExist: Bool = false, baseEtag: String = "", onConflict: ConflictPolicy = ConflictPolicy(), strict: Bool = false) {
     self.name = name
     self.recordType = recordType
-    self.syncTimestamp = syncTimestamp
+    self.syncTime = syncTime
     self.recordCount = recordCount
     self.content = content
-    self.ifMatch = ifMatch
-    self.ifNoneMatch = ifNoneMatch
+    self.etag = etag
+    self.mustNotExist = mustNotExist
     self.baseEtag = baseEtag
     self.onConflict = onConflict
     self.strict = strict
@@ -426,7 +541,7 @@ public struct AssetPut: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.syncTimestamp = try ProtoTimestamp(from: &reader)
+        self.syncTime = try ProtoTimestamp(from: &reader)
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
@@ -449,11 +564,11 @@ public struct AssetPut: ValidatedMessage {
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
-        self.ifMatch = try reader.string()
+        self.etag = try reader.string()
       case 8:
         try reader.accept(8, &seen0)
         if try reader.null() { break }
-        self.ifNoneMatch = try reader.string()
+        self.mustNotExist = try reader.bool()
       case 9:
         try reader.accept(9, &seen0)
         if try reader.null() { break }
@@ -476,16 +591,16 @@ public struct AssetPut: ValidatedMessage {
     switch name.count {
     case 4:
       if name.matches("name") { return 0 }
+      if name.matches("etag") { return 7 }
     case 6:
       if name.matches("sha256") { return 6 }
       if name.matches("strict") { return 11 }
-    case 7:
-      if name.matches("ifMatch") { return 7 }
     case 8:
+      if name.matches("syncTime") { return 2 }
       if name.matches("uploadId") { return 5 }
-      if name.matches("if_match") { return 7 }
       if name.matches("baseEtag") { return 9 }
     case 9:
+      if name.matches("sync_time") { return 2 }
       if name.matches("upload_id") { return 5 }
       if name.matches("base_etag") { return 9 }
     case 10:
@@ -494,17 +609,15 @@ public struct AssetPut: ValidatedMessage {
     case 11:
       if name.matches("record_type") { return 1 }
       if name.matches("recordCount") { return 3 }
-      if name.matches("ifNoneMatch") { return 8 }
       if name.matches("on_conflict") { return 10 }
     case 12:
       if name.matches("record_count") { return 3 }
+      if name.matches("mustNotExist") { return 8 }
     case 13:
-      if name.matches("syncTimestamp") { return 2 }
       if name.matches("inlineContent") { return 4 }
-      if name.matches("if_none_match") { return 8 }
     case 14:
-      if name.matches("sync_timestamp") { return 2 }
       if name.matches("inline_content") { return 4 }
+      if name.matches("must_not_exist") { return 8 }
     default: break
     }
     return -1
@@ -520,8 +633,8 @@ public struct AssetPut: ValidatedMessage {
       writer.name(",\"recordType\":")
       writer.string(self.recordType)
     }
-    if let value = self.syncTimestamp {
-      writer.name(",\"syncTimestamp\":")
+    if let value = self.syncTime {
+      writer.name(",\"syncTime\":")
       value.encode(to: &writer)
     }
     if self.recordCount != 0 {
@@ -540,13 +653,13 @@ public struct AssetPut: ValidatedMessage {
       writer.string(value)
     case nil: break
     }
-    if !self.ifMatch.isEmpty {
-      writer.name(",\"ifMatch\":")
-      writer.string(self.ifMatch)
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
-    if !self.ifNoneMatch.isEmpty {
-      writer.name(",\"ifNoneMatch\":")
-      writer.string(self.ifNoneMatch)
+    if self.mustNotExist {
+      writer.name(",\"mustNotExist\":")
+      writer.bool(self.mustNotExist)
     }
     if !self.baseEtag.isEmpty {
       writer.name(",\"baseEtag\":")
@@ -568,6 +681,7 @@ public struct AssetPut: ValidatedMessage {
   private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 64, 64))
 
   public func validate(into violations: inout Violations) {
+    if self.content == nil { violations.absent("content") }
     violations.text(self.name, "name", min: 1, max: 255)
     if !(self.recordType.isEmpty) { violations.pattern(self.recordType, "recordType", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
     violations.range(self.recordCount, "recordCount", from: 0)
@@ -577,7 +691,6 @@ public struct AssetPut: ValidatedMessage {
     if case .sha256(let value)? = self.content {
       violations.pattern(value, "sha256", Self.textPattern1, "must be 64 lower-case hexadecimal digits", reason: "HASH_INVALID")
     }
-    if !(self.ifNoneMatch.isEmpty) { violations.oneOf(self.ifNoneMatch, "ifNoneMatch", ["*"], "must be * or empty", reason: "TEXT_INVALID") }
     violations.enumeration(self.onConflict, "onConflict")
   }
 
@@ -596,13 +709,14 @@ public struct AssetDelete: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetDelete" }
 
   public var name: String = ""
-  public var ifMatch: String = ""
+  /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(name: String = "", ifMatch: String = "") {
+  public init(name: String = "", etag: String = "") {
     self.name = name
-    self.ifMatch = ifMatch
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -617,7 +731,7 @@ public struct AssetDelete: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.ifMatch = try reader.string()
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -628,10 +742,7 @@ public struct AssetDelete: ValidatedMessage {
     switch name.count {
     case 4:
       if name.matches("name") { return 0 }
-    case 7:
-      if name.matches("ifMatch") { return 1 }
-    case 8:
-      if name.matches("if_match") { return 1 }
+      if name.matches("etag") { return 1 }
     default: break
     }
     return -1
@@ -643,9 +754,9 @@ public struct AssetDelete: ValidatedMessage {
       writer.name(",\"name\":")
       writer.string(self.name)
     }
-    if !self.ifMatch.isEmpty {
-      writer.name(",\"ifMatch\":")
-      writer.string(self.ifMatch)
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }
@@ -714,6 +825,7 @@ public struct AssetChange: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
+    if self.change == nil { violations.absent("change") }
     if case .put(let value)? = self.change {
       let count = violations.count
       value.validate(into: &violations)

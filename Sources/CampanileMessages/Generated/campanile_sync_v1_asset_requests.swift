@@ -78,16 +78,16 @@ public enum DeltaKind: ProtoEnum {
 public struct PutAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.PutAssetRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   public var put: AssetPut?
-  /// A repeat within a day returns the first response (AIP-155).
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", put: AssetPut? = nil, requestId: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", put: AssetPut? = nil, requestId: String = "") {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.put = put
     self.requestId = requestId
@@ -101,7 +101,7 @@ public struct PutAssetRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -124,8 +124,10 @@ public struct PutAssetRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("put") { return 2 }
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("deviceId") { return 1 }
     case 9:
@@ -140,9 +142,9 @@ public struct PutAssetRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -162,7 +164,7 @@ public struct PutAssetRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if let value = self.put {
       let count = violations.count
@@ -178,8 +180,9 @@ public struct PutAssetRequest: ValidatedMessage {
 public struct PutAssetResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.PutAssetResponse" }
 
+  /// The new version.
   public var asset: Asset?
-  /// The version that lost to this one.
+  /// The version that lost to the new one.
   public var conflict: AssetVersion?
   /// Whether the content is the result of a merge with the previous current version.
   public var merged: Bool = false
@@ -301,16 +304,17 @@ public struct PutAssetResponse: ProtoMessage {
 public struct CommitAssetsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.CommitAssetsRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   /// Each name once.
   public var changes: [AssetChange] = []
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", changes: [AssetChange] = [], requestId: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", changes: [AssetChange] = [], requestId: String = "") {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.changes = changes
     self.requestId = requestId
@@ -324,7 +328,7 @@ public struct CommitAssetsRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -349,9 +353,10 @@ public struct CommitAssetsRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
     case 7:
+      if name.matches("zone_id") { return 0 }
       if name.matches("changes") { return 2 }
     case 8:
       if name.matches("deviceId") { return 1 }
@@ -367,9 +372,9 @@ public struct CommitAssetsRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -394,7 +399,7 @@ public struct CommitAssetsRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.entries(self.changes.count, "changes", min: 1, max: 100)
     for (index, value) in self.changes.enumerated() {
@@ -406,12 +411,129 @@ public struct CommitAssetsRequest: ValidatedMessage {
   }
 }
 
+/// AssetChangeResult is the result of one change of a commit.
+public struct AssetChangeResult: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.AssetChangeResult" }
+
+  public var outcome: Outcome?
+  /// The version that lost to the new one.
+  public var conflict: AssetVersion?
+  /// Whether the content is the result of a merge with the previous current version.
+  public var merged: Bool = false
+  /// For a strict put: the first 16 duplicate object keys in the content, as JSON Pointers.
+  public var duplicateNames: [String] = []
+
+  public init() {}
+
+  public init(outcome: Outcome? = nil, conflict: AssetVersion? = nil, merged: Bool = false, duplicateNames: [String] = []) {
+    self.outcome = outcome
+    self.conflict = conflict
+    self.merged = merged
+    self.duplicateNames = duplicateNames
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        if self.outcome != nil { throw reader.oneofConflict() }
+        self.outcome = .asset(try Asset(from: &reader))
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        if self.outcome != nil { throw reader.oneofConflict() }
+        self.outcome = .assetDeleted(try AssetDeleted(from: &reader))
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.conflict = try AssetVersion(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.merged = try reader.bool()
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.duplicateNames.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("asset") { return 0 }
+    case 6:
+      if name.matches("merged") { return 3 }
+    case 8:
+      if name.matches("conflict") { return 2 }
+    case 12:
+      if name.matches("assetDeleted") { return 1 }
+    case 13:
+      if name.matches("asset_deleted") { return 1 }
+    case 14:
+      if name.matches("duplicateNames") { return 4 }
+    case 15:
+      if name.matches("duplicate_names") { return 4 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    switch self.outcome {
+    case .asset(let value):
+      writer.name(",\"asset\":")
+      value.encode(to: &writer)
+    case .assetDeleted(let value):
+      writer.name(",\"assetDeleted\":")
+      value.encode(to: &writer)
+    case nil: break
+    }
+    if let value = self.conflict {
+      writer.name(",\"conflict\":")
+      value.encode(to: &writer)
+    }
+    if self.merged {
+      writer.name(",\"merged\":")
+      writer.bool(self.merged)
+    }
+    if !self.duplicateNames.isEmpty {
+      writer.name(",\"duplicateNames\":")
+      let array = writer.beginArray()
+      for element in self.duplicateNames {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
+    writer.endObject(object)
+  }
+
+  public enum Outcome: Sendable, Hashable {
+    /// The new version.
+    case asset(Asset)
+    case assetDeleted(AssetDeleted)
+  }
+}
+
 public struct CommitAssetsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.CommitAssetsResponse" }
 
   public var revision: Int64 = 0
   /// One for each change, in the order of the request.
-  public var results: [PutAssetResponse] = []
+  public var results: [AssetChangeResult] = []
   public var storage: StorageUse?
   public var userStorage: StorageUse?
   /// Resumes the zone's changes after this commit.
@@ -419,7 +541,7 @@ public struct CommitAssetsResponse: ProtoMessage {
 
   public init() {}
 
-  public init(revision: Int64 = 0, results: [PutAssetResponse] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, resumeToken: String = "") {
+  public init(revision: Int64 = 0, results: [AssetChangeResult] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, resumeToken: String = "") {
     self.revision = revision
     self.results = results
     self.storage = storage
@@ -441,7 +563,7 @@ public struct CommitAssetsResponse: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.results.append(try PutAssetResponse(from: &reader))
+          self.results.append(try AssetChangeResult(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 2:
@@ -514,22 +636,22 @@ public struct CommitAssetsResponse: ProtoMessage {
 public struct GetAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetAssetRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var name: String = ""
   /// 0 means the current version.
   public var version: Int64 = 0
   public var includeContent: Bool = false
-  /// An etag. The content is omitted if the version has this etag.
-  public var ifNoneMatch: String = ""
+  /// The etag of a content that the caller has. The content is omitted if the version has this etag.
+  public var knownEtag: String = ""
 
   public init() {}
 
-  public init(zone: String = "", name: String = "", version: Int64 = 0, includeContent: Bool = false, ifNoneMatch: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", name: String = "", version: Int64 = 0, includeContent: Bool = false, knownEtag: String = "") {
+    self.zoneId = zoneId
     self.name = name
     self.version = version
     self.includeContent = includeContent
-    self.ifNoneMatch = ifNoneMatch
+    self.knownEtag = knownEtag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -540,7 +662,7 @@ public struct GetAssetRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -556,7 +678,7 @@ public struct GetAssetRequest: ValidatedMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.ifNoneMatch = try reader.string()
+        self.knownEtag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -566,14 +688,16 @@ public struct GetAssetRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 1 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
     case 7:
+      if name.matches("zone_id") { return 0 }
       if name.matches("version") { return 2 }
-    case 11:
-      if name.matches("ifNoneMatch") { return 4 }
-    case 13:
-      if name.matches("if_none_match") { return 4 }
+    case 9:
+      if name.matches("knownEtag") { return 4 }
+    case 10:
+      if name.matches("known_etag") { return 4 }
     case 14:
       if name.matches("includeContent") { return 3 }
     case 15:
@@ -585,9 +709,9 @@ public struct GetAssetRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.name.isEmpty {
       writer.name(",\"name\":")
@@ -601,9 +725,9 @@ public struct GetAssetRequest: ValidatedMessage {
       writer.name(",\"includeContent\":")
       writer.bool(self.includeContent)
     }
-    if !self.ifNoneMatch.isEmpty {
-      writer.name(",\"ifNoneMatch\":")
-      writer.string(self.ifNoneMatch)
+    if !self.knownEtag.isEmpty {
+      writer.name(",\"knownEtag\":")
+      writer.string(self.knownEtag)
     }
     writer.endObject(object)
   }
@@ -611,7 +735,7 @@ public struct GetAssetRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
     violations.range(self.version, "version", from: 0)
   }
@@ -622,7 +746,7 @@ public struct GetAssetResponse: ProtoMessage {
 
   public var asset: Asset?
   public var content: [UInt8] = []
-  /// Whether the version has the etag in `if_none_match`.
+  /// Whether the version has the etag in `known_etag`.
   public var notModified: Bool = false
 
   public init() {}
@@ -692,7 +816,7 @@ public struct GetAssetResponse: ProtoMessage {
 public struct DownloadAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DownloadAssetRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var name: String = ""
   /// 0 means the current version.
   public var version: Int64 = 0
@@ -700,13 +824,13 @@ public struct DownloadAssetRequest: ValidatedMessage {
   public var offset: Int64 = 0
   /// The hash of the partially downloaded content. If the version has another content: ABORTED, reason CONTENT_CHANGED.
   public var sha256: String = ""
-  /// The compression that chunks may have.
+  /// The compression that chunks may have. If it is not set, they have IDENTITY.
   public var acceptEncoding: ChunkEncoding = ChunkEncoding()
 
   public init() {}
 
-  public init(zone: String = "", name: String = "", version: Int64 = 0, offset: Int64 = 0, sha256: String = "", acceptEncoding: ChunkEncoding = ChunkEncoding()) {
-    self.zone = zone
+  public init(zoneId: String = "", name: String = "", version: Int64 = 0, offset: Int64 = 0, sha256: String = "", acceptEncoding: ChunkEncoding = ChunkEncoding()) {
+    self.zoneId = zoneId
     self.name = name
     self.version = version
     self.offset = offset
@@ -722,7 +846,7 @@ public struct DownloadAssetRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -752,12 +876,13 @@ public struct DownloadAssetRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 1 }
     case 6:
+      if name.matches("zoneId") { return 0 }
       if name.matches("offset") { return 3 }
       if name.matches("sha256") { return 4 }
     case 7:
+      if name.matches("zone_id") { return 0 }
       if name.matches("version") { return 2 }
     case 14:
       if name.matches("acceptEncoding") { return 5 }
@@ -770,9 +895,9 @@ public struct DownloadAssetRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.name.isEmpty {
       writer.name(",\"name\":")
@@ -802,7 +927,7 @@ public struct DownloadAssetRequest: ValidatedMessage {
   private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 64, 64))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
     violations.range(self.version, "version", from: 0)
     violations.range(self.offset, "offset", from: 0)
@@ -820,6 +945,7 @@ public struct DownloadAssetResponse: ProtoMessage {
   public var offset: Int64 = 0
   /// At most 128 KiB after decompression.
   public var data: [UInt8] = []
+  /// IDENTITY or the accepted one.
   public var encoding: ChunkEncoding = ChunkEncoding()
 
   public init() {}
@@ -898,15 +1024,15 @@ public struct DownloadAssetResponse: ProtoMessage {
 public struct ListAssetsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListAssetsRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
   public init() {}
 
-  public init(zone: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.zoneId = zoneId
     self.pageSize = pageSize
     self.pageToken = pageToken
   }
@@ -919,7 +1045,7 @@ public struct ListAssetsRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -936,8 +1062,10 @@ public struct ListAssetsRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("pageSize") { return 1 }
     case 9:
@@ -952,9 +1080,9 @@ public struct ListAssetsRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if self.pageSize != 0 {
       writer.name(",\"pageSize\":")
@@ -970,7 +1098,7 @@ public struct ListAssetsRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -981,8 +1109,9 @@ public struct ListAssetsResponse: ProtoMessage {
   public var assets: [Asset] = []
   /// Empty after the last page.
   public var nextPageToken: String = ""
+  /// The zone's revision that the page belongs to.
   public var revision: Int64 = 0
-  /// Resumes the zone's changes after this revision.
+  /// Resumes the zone's changes after this revision: a token for ListZoneChanges and WatchZoneChanges.
   public var resumeToken: String = ""
 
   public init() {}
@@ -1074,20 +1203,21 @@ public struct ListAssetsResponse: ProtoMessage {
 public struct DeleteAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DeleteAssetRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   public var name: String = ""
-  /// The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH.
-  public var ifMatch: String = ""
+  /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", name: String = "", ifMatch: String = "", requestId: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", name: String = "", etag: String = "", requestId: String = "") {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.name = name
-    self.ifMatch = ifMatch
+    self.etag = etag
     self.requestId = requestId
   }
 
@@ -1099,7 +1229,7 @@ public struct DeleteAssetRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -1111,7 +1241,7 @@ public struct DeleteAssetRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.ifMatch = try reader.string()
+        self.etag = try reader.string()
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -1125,13 +1255,14 @@ public struct DeleteAssetRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 2 }
+      if name.matches("etag") { return 3 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
     case 7:
-      if name.matches("ifMatch") { return 3 }
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("deviceId") { return 1 }
-      if name.matches("if_match") { return 3 }
     case 9:
       if name.matches("device_id") { return 1 }
       if name.matches("requestId") { return 4 }
@@ -1144,9 +1275,9 @@ public struct DeleteAssetRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -1156,9 +1287,9 @@ public struct DeleteAssetRequest: ValidatedMessage {
       writer.name(",\"name\":")
       writer.string(self.name)
     }
-    if !self.ifMatch.isEmpty {
-      writer.name(",\"ifMatch\":")
-      writer.string(self.ifMatch)
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
@@ -1170,7 +1301,7 @@ public struct DeleteAssetRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
     violations.text(self.requestId, "requestId", max: 64)
@@ -1225,26 +1356,27 @@ public struct DeleteAssetResponse: ProtoMessage {
 public struct PatchAssetRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.PatchAssetRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   public var name: String = ""
-  /// The etag of the version that the patch applies to.
-  public var ifMatch: String = ""
+  /// The etag of the version that the patch applies to. Another current version: ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
   /// JSON texts, so that numbers keep their notation.
   public var patch: Patch?
   /// If absent, as in AssetPut.
-  public var syncTimestamp: ProtoTimestamp?
+  public var syncTime: ProtoTimestamp?
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", name: String = "", ifMatch: String = "", patch: Patch? = nil, syncTimestamp: ProtoTimestamp? = nil, requestId: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", name: String = "", etag: String = "", patch: Patch? = nil, syncTime: ProtoTimestamp? = nil, requestId: String = "") {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.name = name
-    self.ifMatch = ifMatch
+    self.etag = etag
     self.patch = patch
-    self.syncTimestamp = syncTimestamp
+    self.syncTime = syncTime
     self.requestId = requestId
   }
 
@@ -1256,7 +1388,7 @@ public struct PatchAssetRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -1268,7 +1400,7 @@ public struct PatchAssetRequest: ValidatedMessage {
       case 3:
         try reader.accept(3, &seen0)
         if try reader.null() { break }
-        self.ifMatch = try reader.string()
+        self.etag = try reader.string()
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
@@ -1282,7 +1414,7 @@ public struct PatchAssetRequest: ValidatedMessage {
       case 6:
         try reader.accept(6, &seen0)
         if try reader.null() { break }
-        self.syncTimestamp = try ProtoTimestamp(from: &reader)
+        self.syncTime = try ProtoTimestamp(from: &reader)
       case 7:
         try reader.accept(7, &seen0)
         if try reader.null() { break }
@@ -1296,16 +1428,19 @@ public struct PatchAssetRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 2 }
+      if name.matches("etag") { return 3 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
     case 7:
-      if name.matches("ifMatch") { return 3 }
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("deviceId") { return 1 }
-      if name.matches("if_match") { return 3 }
+      if name.matches("syncTime") { return 6 }
     case 9:
       if name.matches("device_id") { return 1 }
       if name.matches("jsonPatch") { return 4 }
+      if name.matches("sync_time") { return 6 }
       if name.matches("requestId") { return 7 }
     case 10:
       if name.matches("json_patch") { return 4 }
@@ -1313,10 +1448,6 @@ public struct PatchAssetRequest: ValidatedMessage {
       if name.matches("request_id") { return 7 }
     case 11:
       if name.matches("merge_patch") { return 5 }
-    case 13:
-      if name.matches("syncTimestamp") { return 6 }
-    case 14:
-      if name.matches("sync_timestamp") { return 6 }
     default: break
     }
     return -1
@@ -1324,9 +1455,9 @@ public struct PatchAssetRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -1336,9 +1467,9 @@ public struct PatchAssetRequest: ValidatedMessage {
       writer.name(",\"name\":")
       writer.string(self.name)
     }
-    if !self.ifMatch.isEmpty {
-      writer.name(",\"ifMatch\":")
-      writer.string(self.ifMatch)
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     switch self.patch {
     case .jsonPatch(let value):
@@ -1349,8 +1480,8 @@ public struct PatchAssetRequest: ValidatedMessage {
       writer.string(value)
     case nil: break
     }
-    if let value = self.syncTimestamp {
-      writer.name(",\"syncTimestamp\":")
+    if let value = self.syncTime {
+      writer.name(",\"syncTime\":")
       value.encode(to: &writer)
     }
     if !self.requestId.isEmpty {
@@ -1363,10 +1494,11 @@ public struct PatchAssetRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if self.patch == nil { violations.absent("patch") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
-    violations.text(self.ifMatch, "ifMatch", min: 1)
+    violations.text(self.etag, "etag", min: 1)
     violations.text(self.requestId, "requestId", max: 64)
   }
 
@@ -1453,17 +1585,17 @@ public struct PatchAssetResponse: ProtoMessage {
 public struct GetAssetDeltaRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetAssetDeltaRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var name: String = ""
-  /// The version that the caller has.
+  /// The version that the caller has; 0 if there is none.
   public var sinceVersion: Int64 = 0
   /// The kinds that the caller can apply, in addition to UNCHANGED and WHOLE; empty means all.
   public var accept: [DeltaKind] = []
 
   public init() {}
 
-  public init(zone: String = "", name: String = "", sinceVersion: Int64 = 0, accept: [DeltaKind] = []) {
-    self.zone = zone
+  public init(zoneId: String = "", name: String = "", sinceVersion: Int64 = 0, accept: [DeltaKind] = []) {
+    self.zoneId = zoneId
     self.name = name
     self.sinceVersion = sinceVersion
     self.accept = accept
@@ -1477,7 +1609,7 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -1503,10 +1635,12 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 1 }
     case 6:
+      if name.matches("zoneId") { return 0 }
       if name.matches("accept") { return 3 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     case 12:
       if name.matches("sinceVersion") { return 2 }
     case 13:
@@ -1518,9 +1652,9 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.name.isEmpty {
       writer.name(",\"name\":")
@@ -1545,7 +1679,7 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
     violations.range(self.sinceVersion, "sinceVersion", from: 0)
     for (index, value) in self.accept.enumerated() {
@@ -1631,7 +1765,7 @@ public struct GetAssetDeltaResponse: ProtoMessage {
 public struct ListAssetVersionsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListAssetVersionsRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var name: String = ""
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
@@ -1641,8 +1775,8 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
 
   public init() {}
 
-  public init(zone: String = "", name: String = "", pageSize: Int32 = 0, pageToken: String = "", conflictsOnly: Bool = false) {
-    self.zone = zone
+  public init(zoneId: String = "", name: String = "", pageSize: Int32 = 0, pageToken: String = "", conflictsOnly: Bool = false) {
+    self.zoneId = zoneId
     self.name = name
     self.pageSize = pageSize
     self.pageToken = pageToken
@@ -1657,7 +1791,7 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -1683,8 +1817,11 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 1 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("pageSize") { return 2 }
     case 9:
@@ -1703,9 +1840,9 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.name.isEmpty {
       writer.name(",\"name\":")
@@ -1729,7 +1866,7 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
     violations.range(self.pageSize, "pageSize", from: 0)
   }
@@ -1807,22 +1944,23 @@ public struct ListAssetVersionsResponse: ProtoMessage {
 public struct RestoreAssetVersionRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.RestoreAssetVersionRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   public var name: String = ""
   public var version: Int64 = 0
-  /// The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH.
-  public var ifMatch: String = ""
+  /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", name: String = "", version: Int64 = 0, ifMatch: String = "", requestId: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", name: String = "", version: Int64 = 0, etag: String = "", requestId: String = "") {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.name = name
     self.version = version
-    self.ifMatch = ifMatch
+    self.etag = etag
     self.requestId = requestId
   }
 
@@ -1834,7 +1972,7 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -1850,7 +1988,7 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
       case 4:
         try reader.accept(4, &seen0)
         if try reader.null() { break }
-        self.ifMatch = try reader.string()
+        self.etag = try reader.string()
       case 5:
         try reader.accept(5, &seen0)
         if try reader.null() { break }
@@ -1864,14 +2002,15 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 2 }
+      if name.matches("etag") { return 4 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
     case 7:
+      if name.matches("zone_id") { return 0 }
       if name.matches("version") { return 3 }
-      if name.matches("ifMatch") { return 4 }
     case 8:
       if name.matches("deviceId") { return 1 }
-      if name.matches("if_match") { return 4 }
     case 9:
       if name.matches("device_id") { return 1 }
       if name.matches("requestId") { return 5 }
@@ -1884,9 +2023,9 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -1900,9 +2039,9 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
       writer.name(",\"version\":")
       writer.int64(self.version)
     }
-    if !self.ifMatch.isEmpty {
-      writer.name(",\"ifMatch\":")
-      writer.string(self.ifMatch)
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
@@ -1914,7 +2053,7 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
     if !(self.version != 0) { violations.absent("version") } else { violations.range(self.version, "version", from: 0) }
@@ -1970,15 +2109,15 @@ public struct RestoreAssetVersionResponse: ProtoMessage {
 public struct ResolveAssetConflictRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ResolveAssetConflictRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   public var name: String = ""
   public var version: Int64 = 0
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", name: String = "", version: Int64 = 0) {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", name: String = "", version: Int64 = 0) {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.name = name
     self.version = version
@@ -1992,7 +2131,7 @@ public struct ResolveAssetConflictRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -2014,9 +2153,11 @@ public struct ResolveAssetConflictRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
       if name.matches("name") { return 2 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
     case 7:
+      if name.matches("zone_id") { return 0 }
       if name.matches("version") { return 3 }
     case 8:
       if name.matches("deviceId") { return 1 }
@@ -2029,9 +2170,9 @@ public struct ResolveAssetConflictRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -2051,10 +2192,10 @@ public struct ResolveAssetConflictRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.name, "name", min: 1, max: 255)
-    violations.range(self.version, "version", from: 0)
+    if !(self.version != 0) { violations.absent("version") } else { violations.range(self.version, "version", from: 0) }
   }
 }
 

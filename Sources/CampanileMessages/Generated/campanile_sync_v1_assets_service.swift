@@ -18,7 +18,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.PutAssetRequest",
     responseType: "campanile.sync.v1.PutAssetResponse",
     httpRules: [
-      HTTPRule(verb: "PUT", template: "/sync/v1/zones/{zone}/assets/{put.name}", body: "*"),
+      HTTPRule(verb: "PUT", template: "/sync/v1/zones/{zone_id}/assets/{put.name}", body: "*"),
     ], scope: "sync:write")
   /// CommitAssets applies several changes of a zone as one revision, all or none.
   public static let commitAssets = MethodDescriptor(
@@ -27,7 +27,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.CommitAssetsRequest",
     responseType: "campanile.sync.v1.CommitAssetsResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone}/assets:commit", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets:commit", body: "*"),
     ], scope: "sync:write")
   /// GetAsset returns an asset's metadata, and on request its content if that has at most 1 MiB.
   public static let getAsset = MethodDescriptor(
@@ -36,7 +36,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.GetAssetRequest",
     responseType: "campanile.sync.v1.GetAssetResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/assets/{name}", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/assets/{name}", body: ""),
     ], scope: "sync:read")
   /// DownloadAsset streams a content of any size in chunks, from any offset. To resume, name the version of the first
   /// part.
@@ -46,25 +46,28 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.DownloadAssetRequest",
     responseType: "campanile.sync.v1.DownloadAssetResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/assets/{name}:download", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/assets/{name}:download", body: ""),
     ], scope: "sync:read")
-  /// ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
-  /// ABORTED, reason ZONE_CHANGED.
+  /// ListAssets pages through the assets of a zone by name, all of one revision. A client that reads all pages and then
+  /// watches from the first page's `resume_token` misses no change. A page token of an earlier revision: ABORTED, reason
+  /// ZONE_CHANGED.
   public static let listAssets = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/ListAssets",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.sync.v1.ListAssetsRequest",
     responseType: "campanile.sync.v1.ListAssetsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/assets", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/assets", body: ""),
     ], scope: "sync:read")
+  /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
+  /// NOT_FOUND.
   public static let deleteAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/DeleteAsset",
     kind: .unary, idempotency: .unknown,
     requestType: "campanile.sync.v1.DeleteAssetRequest",
     responseType: "campanile.sync.v1.DeleteAssetResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/sync/v1/zones/{zone}/assets/{name}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/sync/v1/zones/{zone_id}/assets/{name}", body: ""),
     ], scope: "sync:write")
   /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.
@@ -74,7 +77,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.PatchAssetRequest",
     responseType: "campanile.sync.v1.PatchAssetResponse",
     httpRules: [
-      HTTPRule(verb: "PATCH", template: "/sync/v1/zones/{zone}/assets/{name}", body: "*"),
+      HTTPRule(verb: "PATCH", template: "/sync/v1/zones/{zone_id}/assets/{name}", body: "*"),
     ], scope: "sync:write")
   /// GetAssetDelta returns a delta from an older version to the current one, if it is smaller than the whole content.
   public static let getAssetDelta = MethodDescriptor(
@@ -83,7 +86,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.GetAssetDeltaRequest",
     responseType: "campanile.sync.v1.GetAssetDeltaResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/assets/{name}:delta", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/assets/{name}:delta", body: ""),
     ], scope: "sync:read")
   /// ListAssetVersions pages through an asset's retained versions, newest first, including deletions.
   public static let listAssetVersions = MethodDescriptor(
@@ -92,7 +95,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.ListAssetVersionsRequest",
     responseType: "campanile.sync.v1.ListAssetVersionsResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/assets/{name}/versions", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/assets/{name}/versions", body: ""),
     ], scope: "sync:read")
   /// RestoreAssetVersion makes an old version current again, as a new version. It also restores deleted assets.
   public static let restoreAssetVersion = MethodDescriptor(
@@ -101,7 +104,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.RestoreAssetVersionRequest",
     responseType: "campanile.sync.v1.RestoreAssetVersionResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone}/assets/{name}/versions/{version}:restore", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets/{name}/versions/{version}:restore", body: "*"),
     ], scope: "sync:write")
   /// ResolveAssetConflict marks a conflict as resolved. The version becomes an ordinary version of the history.
   public static let resolveAssetConflict = MethodDescriptor(
@@ -110,7 +113,7 @@ public enum AssetsServiceMethods {
     requestType: "campanile.sync.v1.ResolveAssetConflictRequest",
     responseType: "campanile.sync.v1.ResolveAssetConflictResponse",
     httpRules: [
-      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone}/assets/{name}/versions/{version}:resolve", body: "*"),
+      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets/{name}/versions/{version}:resolve", body: "*"),
     ], scope: "sync:write")
 
   /// All methods in the order of the proto.
@@ -148,12 +151,15 @@ public struct AssetsServiceClient: Sendable {
     caller.serverStreaming(AssetsServiceMethods.downloadAsset, request, options: options)
   }
 
-  /// ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
-  /// ABORTED, reason ZONE_CHANGED.
+  /// ListAssets pages through the assets of a zone by name, all of one revision. A client that reads all pages and then
+  /// watches from the first page's `resume_token` misses no change. A page token of an earlier revision: ABORTED, reason
+  /// ZONE_CHANGED.
   public func listAssets(_ request: ListAssetsRequest, options: CallOptions = .init()) async throws -> ListAssetsResponse {
     try await caller.unary(AssetsServiceMethods.listAssets, request, options: options)
   }
 
+  /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
+  /// NOT_FOUND.
   public func deleteAsset(_ request: DeleteAssetRequest, options: CallOptions = .init()) async throws -> DeleteAssetResponse {
     try await caller.unary(AssetsServiceMethods.deleteAsset, request, options: options)
   }

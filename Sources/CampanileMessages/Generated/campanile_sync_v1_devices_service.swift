@@ -138,8 +138,9 @@ public struct SyncDevice: ValidatedMessage {
   public var id: String = ""
   public var role: DeviceRole = DeviceRole()
   public var displayName: String = ""
+  /// Set by the server.
   public var createTime: ProtoTimestamp?
-  /// Everything through this sequence is acknowledged.
+  /// Everything through this sequence is acknowledged. Set by the server.
   public var acknowledgedSequence: Int64 = 0
 
   public init() {}
@@ -248,14 +249,14 @@ public struct SyncUpdateMessage: ValidatedMessage {
   /// The id of the notification or bucket; may be empty only for `FULL_SYNC`.
   public var entityId: String = ""
   /// The time of the event, by the clock of the device.
-  public var timestamp: ProtoTimestamp?
+  public var eventTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(type: SyncUpdateType = SyncUpdateType(), entityId: String = "", timestamp: ProtoTimestamp? = nil) {
+  public init(type: SyncUpdateType = SyncUpdateType(), entityId: String = "", eventTime: ProtoTimestamp? = nil) {
     self.type = type
     self.entityId = entityId
-    self.timestamp = timestamp
+    self.eventTime = eventTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -274,7 +275,7 @@ public struct SyncUpdateMessage: ValidatedMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.timestamp = try ProtoTimestamp(from: &reader)
+        self.eventTime = try ProtoTimestamp(from: &reader)
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -289,7 +290,9 @@ public struct SyncUpdateMessage: ValidatedMessage {
       if name.matches("entityId") { return 1 }
     case 9:
       if name.matches("entity_id") { return 1 }
-      if name.matches("timestamp") { return 2 }
+      if name.matches("eventTime") { return 2 }
+    case 10:
+      if name.matches("event_time") { return 2 }
     default: break
     }
     return -1
@@ -305,8 +308,8 @@ public struct SyncUpdateMessage: ValidatedMessage {
       writer.name(",\"entityId\":")
       writer.string(self.entityId)
     }
-    if let value = self.timestamp {
-      writer.name(",\"timestamp\":")
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
       value.encode(to: &writer)
     }
     writer.endObject(object)
@@ -316,7 +319,7 @@ public struct SyncUpdateMessage: ValidatedMessage {
     violations.enumeration(self.type, "type")
     violations.specified(self.type, "type")
     violations.text(self.entityId, "entityId", max: 128)
-    if self.timestamp == nil { violations.absent("timestamp") }
+    if self.eventTime == nil { violations.absent("eventTime") }
   }
 }
 
@@ -516,23 +519,68 @@ public struct RegisterDeviceResponse: ProtoMessage {
   }
 }
 
-public struct ListSyncDevicesRequest: ProtoMessage {
+public struct ListSyncDevicesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListSyncDevicesRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      _ = try reader.key()
-      try reader.skipValue()
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.pageSize = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.pageToken = try reader.string()
+      default: try reader.skipValue()
+      }
       more = try reader.nextMember()
     }
   }
 
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
 
@@ -541,11 +589,14 @@ public struct ListSyncDevicesResponse: ProtoMessage {
 
   /// Ordered by id.
   public var devices: [SyncDevice] = []
+  /// Empty after the last page.
+  public var nextPageToken: String = ""
 
   public init() {}
 
-  public init(devices: [SyncDevice] = []) {
+  public init(devices: [SyncDevice] = [], nextPageToken: String = "") {
     self.devices = devices
+    self.nextPageToken = nextPageToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -561,6 +612,10 @@ public struct ListSyncDevicesResponse: ProtoMessage {
           self.devices.append(try SyncDevice(from: &reader))
           moreElements = try reader.nextElement()
         }
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.nextPageToken = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -571,6 +626,10 @@ public struct ListSyncDevicesResponse: ProtoMessage {
     switch name.count {
     case 7:
       if name.matches("devices") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
     default: break
     }
     return -1
@@ -586,6 +645,10 @@ public struct ListSyncDevicesResponse: ProtoMessage {
         element.encode(to: &writer)
       }
       writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
     }
     writer.endObject(object)
   }
@@ -669,15 +732,16 @@ public struct PublishUpdateRequest: ValidatedMessage {
 
   /// The publishing device.
   public var deviceId: String = ""
-  /// Chosen by the device for this message. Stored as long as the message.
-  public var mutationId: String = ""
+  /// Chosen by the device for this message, at most 64 characters. A repetition by this device returns the first
+  /// response, within 24 h and for as long as the message is stored.
+  public var requestId: String = ""
   public var message: SyncUpdateMessage?
 
   public init() {}
 
-  public init(deviceId: String = "", mutationId: String = "", message: SyncUpdateMessage? = nil) {
+  public init(deviceId: String = "", requestId: String = "", message: SyncUpdateMessage? = nil) {
     self.deviceId = deviceId
-    self.mutationId = mutationId
+    self.requestId = requestId
     self.message = message
   }
 
@@ -693,7 +757,7 @@ public struct PublishUpdateRequest: ValidatedMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.mutationId = try reader.string()
+        self.requestId = try reader.string()
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -712,10 +776,9 @@ public struct PublishUpdateRequest: ValidatedMessage {
       if name.matches("deviceId") { return 0 }
     case 9:
       if name.matches("device_id") { return 0 }
+      if name.matches("requestId") { return 1 }
     case 10:
-      if name.matches("mutationId") { return 1 }
-    case 11:
-      if name.matches("mutation_id") { return 1 }
+      if name.matches("request_id") { return 1 }
     default: break
     }
     return -1
@@ -727,9 +790,9 @@ public struct PublishUpdateRequest: ValidatedMessage {
       writer.name(",\"deviceId\":")
       writer.string(self.deviceId)
     }
-    if !self.mutationId.isEmpty {
-      writer.name(",\"mutationId\":")
-      writer.string(self.mutationId)
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
     }
     if let value = self.message {
       writer.name(",\"message\":")
@@ -742,7 +805,7 @@ public struct PublishUpdateRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
-    violations.text(self.mutationId, "mutationId", min: 1, max: 64)
+    violations.text(self.requestId, "requestId", min: 1, max: 64)
     if let value = self.message {
       let count = violations.count
       value.validate(into: &violations)
@@ -757,14 +820,11 @@ public struct PublishUpdateResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.PublishUpdateResponse" }
 
   public var sequence: Int64 = 0
-  /// Whether the message was already published, with this sequence.
-  public var repeatedMutation: Bool = false
 
   public init() {}
 
-  public init(sequence: Int64 = 0, repeatedMutation: Bool = false) {
+  public init(sequence: Int64 = 0) {
     self.sequence = sequence
-    self.repeatedMutation = repeatedMutation
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -776,10 +836,6 @@ public struct PublishUpdateResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.sequence = try reader.int64()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.repeatedMutation = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -790,10 +846,6 @@ public struct PublishUpdateResponse: ProtoMessage {
     switch name.count {
     case 8:
       if name.matches("sequence") { return 0 }
-    case 16:
-      if name.matches("repeatedMutation") { return 1 }
-    case 17:
-      if name.matches("repeated_mutation") { return 1 }
     default: break
     }
     return -1
@@ -805,10 +857,6 @@ public struct PublishUpdateResponse: ProtoMessage {
       writer.name(",\"sequence\":")
       writer.int64(self.sequence)
     }
-    if self.repeatedMutation {
-      writer.name(",\"repeatedMutation\":")
-      writer.bool(self.repeatedMutation)
-    }
     writer.endObject(object)
   }
 }
@@ -817,7 +865,8 @@ public struct ListUpdatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListUpdatesRequest" }
 
   public var deviceId: String = ""
-  /// The last sequence that the device has handled without acknowledging it; 0 if there is none.
+  /// The `sequence` of the last processed response. Messages through it are left out, and so are acknowledged ones. If
+  /// the service has not reached this sequence, because its database was restored, the device gets one `FULL_SYNC`.
   public var afterSequence: Int64 = 0
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
@@ -899,14 +948,19 @@ public struct ListUpdatesRequest: ValidatedMessage {
 public struct ListUpdatesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListUpdatesResponse" }
 
+  /// Oldest first.
   public var updates: [SyncUpdate] = []
-  public var more: Bool = false
+  /// The position after these messages: send it as `after_sequence` to continue, now or later.
+  public var sequence: Int64 = 0
+  /// Whether more messages are available now.
+  public var hasMore: Bool = false
 
   public init() {}
 
-  public init(updates: [SyncUpdate] = [], more: Bool = false) {
+  public init(updates: [SyncUpdate] = [], sequence: Int64 = 0, hasMore: Bool = false) {
     self.updates = updates
-    self.more = more
+    self.sequence = sequence
+    self.hasMore = hasMore
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -925,7 +979,11 @@ public struct ListUpdatesResponse: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.more = try reader.bool()
+        self.sequence = try reader.int64()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.hasMore = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -934,10 +992,12 @@ public struct ListUpdatesResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("more") { return 1 }
     case 7:
       if name.matches("updates") { return 0 }
+      if name.matches("hasMore") { return 2 }
+    case 8:
+      if name.matches("sequence") { return 1 }
+      if name.matches("has_more") { return 2 }
     default: break
     }
     return -1
@@ -954,9 +1014,13 @@ public struct ListUpdatesResponse: ProtoMessage {
       }
       writer.endArray(array)
     }
-    if self.more {
-      writer.name(",\"more\":")
-      writer.bool(self.more)
+    if self.sequence != 0 {
+      writer.name(",\"sequence\":")
+      writer.int64(self.sequence)
+    }
+    if self.hasMore {
+      writer.name(",\"hasMore\":")
+      writer.bool(self.hasMore)
     }
     writer.endObject(object)
   }
@@ -1034,12 +1098,15 @@ public struct WatchUpdatesRequest: ValidatedMessage {
 public struct WatchUpdatesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.WatchUpdatesResponse" }
 
-  public var update: SyncUpdate?
+  /// Send it as `after_sequence` to resume after this event.
+  public var sequence: Int64 = 0
+  public var event: Event?
 
   public init() {}
 
-  public init(update: SyncUpdate? = nil) {
-    self.update = update
+  public init(sequence: Int64 = 0, event: Event? = nil) {
+    self.sequence = sequence
+    self.event = event
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1050,7 +1117,17 @@ public struct WatchUpdatesResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.update = try SyncUpdate(from: &reader)
+        self.sequence = try reader.int64()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .started(try WatchUpdatesResponse.WatchStarted(from: &reader))
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .update(try SyncUpdate(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -1060,7 +1137,11 @@ public struct WatchUpdatesResponse: ProtoMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 6:
-      if name.matches("update") { return 0 }
+      if name.matches("update") { return 2 }
+    case 7:
+      if name.matches("started") { return 1 }
+    case 8:
+      if name.matches("sequence") { return 0 }
     default: break
     }
     return -1
@@ -1068,11 +1149,46 @@ public struct WatchUpdatesResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if let value = self.update {
+    if self.sequence != 0 {
+      writer.name(",\"sequence\":")
+      writer.int64(self.sequence)
+    }
+    switch self.event {
+    case .started(let value):
+      writer.name(",\"started\":")
+      value.encode(to: &writer)
+    case .update(let value):
       writer.name(",\"update\":")
       value.encode(to: &writer)
+    case nil: break
     }
     writer.endObject(object)
+  }
+
+  public enum Event: Sendable, Hashable {
+    case started(WatchUpdatesResponse.WatchStarted)
+    case update(SyncUpdate)
+  }
+
+  /// WatchStarted is the first message of every watch.
+  public struct WatchStarted: ProtoMessage {
+    public static var protoFullName: String { "campanile.sync.v1.WatchUpdatesResponse.WatchStarted" }
+
+    public init() {}
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var more = try reader.beginObject()
+      while more {
+        _ = try reader.key()
+        try reader.skipValue()
+        more = try reader.nextMember()
+      }
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      writer.endObject(object)
+    }
   }
 }
 
@@ -1080,6 +1196,7 @@ public struct AcknowledgeUpdatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.AcknowledgeUpdatesRequest" }
 
   public var deviceId: String = ""
+  /// A sequence after the newest message counts as the newest. 0 changes nothing.
   public var throughSequence: Int64 = 0
 
   public init() {}
@@ -1179,6 +1296,7 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "PUT", template: "/sync/v1/syncDevices/{device.id}", body: "device"),
     ], scope: "sync:write")
+  /// ListSyncDevices pages through the devices by id.
   public static let listSyncDevices = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/ListSyncDevices",
     kind: .unary, idempotency: .noSideEffects,
@@ -1187,17 +1305,18 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/sync/v1/syncDevices", body: ""),
     ], scope: "sync:read")
-  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
+  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
+  /// NOT_FOUND.
   public static let unregisterDevice = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/UnregisterDevice",
-    kind: .unary, idempotency: .unknown,
+    kind: .unary, idempotency: .idempotent,
     requestType: "campanile.sync.v1.UnregisterDeviceRequest",
     responseType: "campanile.sync.v1.UnregisterDeviceResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/sync/v1/syncDevices/{device_id}", body: ""),
     ], scope: "sync:write")
-  /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
-  /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+  /// PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request
+  /// id. `NOTIFICATION_READ` and `NOTIFICATION_DELETED` are also applied to the user's notifications; that change is
   /// exported as a commit of both files.
   public static let publishUpdate = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/PublishUpdate",
@@ -1217,7 +1336,8 @@ public enum DevicesServiceMethods {
       HTTPRule(verb: "GET", template: "/sync/v1/syncDevices/{device_id}/updates", body: ""),
     ], scope: "sync:read")
   /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
-  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
+  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it. The watch ends with
+  /// NOT_FOUND when the device is unregistered.
   public static let watchUpdates = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/WatchUpdates",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -1254,17 +1374,19 @@ public struct DevicesServiceClient: Sendable {
     try await caller.unary(DevicesServiceMethods.registerDevice, request, options: options)
   }
 
+  /// ListSyncDevices pages through the devices by id.
   public func listSyncDevices(_ request: ListSyncDevicesRequest, options: CallOptions = .init()) async throws -> ListSyncDevicesResponse {
     try await caller.unary(DevicesServiceMethods.listSyncDevices, request, options: options)
   }
 
-  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
+  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
+  /// NOT_FOUND.
   public func unregisterDevice(_ request: UnregisterDeviceRequest, options: CallOptions = .init()) async throws -> UnregisterDeviceResponse {
     try await caller.unary(DevicesServiceMethods.unregisterDevice, request, options: options)
   }
 
-  /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
-  /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+  /// PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request
+  /// id. `NOTIFICATION_READ` and `NOTIFICATION_DELETED` are also applied to the user's notifications; that change is
   /// exported as a commit of both files.
   public func publishUpdate(_ request: PublishUpdateRequest, options: CallOptions = .init()) async throws -> PublishUpdateResponse {
     try await caller.unary(DevicesServiceMethods.publishUpdate, request, options: options)
@@ -1276,7 +1398,8 @@ public struct DevicesServiceClient: Sendable {
   }
 
   /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
-  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
+  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it. The watch ends with
+  /// NOT_FOUND when the device is unregistered.
   public func watchUpdates(_ request: WatchUpdatesRequest, options: CallOptions = .init()) -> ResponseStream<WatchUpdatesResponse> {
     caller.serverStreaming(DevicesServiceMethods.watchUpdates, request, options: options)
   }

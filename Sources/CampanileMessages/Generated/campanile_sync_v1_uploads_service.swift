@@ -9,7 +9,7 @@ public struct Upload: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Upload" }
 
   public var id: String = ""
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var recordType: String = ""
   public var sizeBytes: Int64 = 0
   /// The received bytes, which are the offset to continue from.
@@ -22,9 +22,9 @@ public struct Upload: ProtoMessage {
 
   public init() {}
 
-  public init(id: String = "", zone: String = "", recordType: String = "", sizeBytes: Int64 = 0, receivedBytes: Int64 = 0, receivedSha256: String = "", complete: Bool = false, expireTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", zoneId: String = "", recordType: String = "", sizeBytes: Int64 = 0, receivedBytes: Int64 = 0, receivedSha256: String = "", complete: Bool = false, expireTime: ProtoTimestamp? = nil) {
     self.id = id
-    self.zone = zone
+    self.zoneId = zoneId
     self.recordType = recordType
     self.sizeBytes = sizeBytes
     self.receivedBytes = receivedBytes
@@ -45,7 +45,7 @@ public struct Upload: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -80,8 +80,10 @@ public struct Upload: ProtoMessage {
     switch name.count {
     case 2:
       if name.matches("id") { return 0 }
-    case 4:
-      if name.matches("zone") { return 1 }
+    case 6:
+      if name.matches("zoneId") { return 1 }
+    case 7:
+      if name.matches("zone_id") { return 1 }
     case 8:
       if name.matches("complete") { return 6 }
     case 9:
@@ -111,9 +113,9 @@ public struct Upload: ProtoMessage {
       writer.name(",\"id\":")
       writer.string(self.id)
     }
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.recordType.isEmpty {
       writer.name(",\"recordType\":")
@@ -146,7 +148,7 @@ public struct Upload: ProtoMessage {
 public struct CreateUploadRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.CreateUploadRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
   public var deviceId: String = ""
   /// The type of the asset that it is for.
   public var recordType: String = ""
@@ -156,16 +158,20 @@ public struct CreateUploadRequest: ValidatedMessage {
   public var sha256: String = ""
   /// As in AssetPut.
   public var strict: Bool = false
+  /// At most 64 characters; a repetition within 24 h returns the first response, even if the upload was purged since.
+  /// GetUpload returns the current state.
+  public var requestId: String = ""
 
   public init() {}
 
-  public init(zone: String = "", deviceId: String = "", recordType: String = "", sizeBytes: Int64 = 0, sha256: String = "", strict: Bool = false) {
-    self.zone = zone
+  public init(zoneId: String = "", deviceId: String = "", recordType: String = "", sizeBytes: Int64 = 0, sha256: String = "", strict: Bool = false, requestId: String = "") {
+    self.zoneId = zoneId
     self.deviceId = deviceId
     self.recordType = recordType
     self.sizeBytes = sizeBytes
     self.sha256 = sha256
     self.strict = strict
+    self.requestId = requestId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -176,7 +182,7 @@ public struct CreateUploadRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -197,6 +203,10 @@ public struct CreateUploadRequest: ValidatedMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.strict = try reader.bool()
+      case 6:
+        try reader.accept(6, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -205,19 +215,22 @@ public struct CreateUploadRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
     case 6:
+      if name.matches("zoneId") { return 0 }
       if name.matches("sha256") { return 4 }
       if name.matches("strict") { return 5 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("deviceId") { return 1 }
     case 9:
       if name.matches("device_id") { return 1 }
       if name.matches("sizeBytes") { return 3 }
+      if name.matches("requestId") { return 6 }
     case 10:
       if name.matches("recordType") { return 2 }
       if name.matches("size_bytes") { return 3 }
+      if name.matches("request_id") { return 6 }
     case 11:
       if name.matches("record_type") { return 2 }
     default: break
@@ -227,9 +240,9 @@ public struct CreateUploadRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
@@ -251,6 +264,10 @@ public struct CreateUploadRequest: ValidatedMessage {
       writer.name(",\"strict\":")
       writer.bool(self.strict)
     }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
     writer.endObject(object)
   }
 
@@ -259,11 +276,12 @@ public struct CreateUploadRequest: ValidatedMessage {
   private static let textPattern1 = TextPattern(.init(0x3ff000000000000, 0x7e00000000, 64, 64))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.recordType.isEmpty { violations.text(self.recordType, "recordType", min: 1) } else { violations.pattern(self.recordType, "recordType", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
     violations.range(self.sizeBytes, "sizeBytes", from: 1)
     violations.pattern(self.sha256, "sha256", Self.textPattern1, "must be 64 lower-case hexadecimal digits", reason: "HASH_INVALID")
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -449,6 +467,7 @@ public struct UploadContentRequest: ValidatedMessage {
 
     /// 1 byte to 128 KiB after decompression.
     public var data: [UInt8] = []
+    /// If it is not set, the bytes have IDENTITY.
     public var encoding: ChunkEncoding = ChunkEncoding()
 
     public init() {}

@@ -83,7 +83,7 @@ public struct Zone: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Zone" }
 
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`, not `.` or `..`. `ZentikSyncZone` exists for every user.
-  public var name: String = ""
+  public var id: String = ""
   /// Incremented by every commit.
   public var revision: Int64 = 0
   public var assetCount: Int32 = 0
@@ -91,16 +91,19 @@ public struct Zone: ProtoMessage {
   public var createTime: ProtoTimestamp?
   /// The time of the last commit.
   public var updateTime: ProtoTimestamp?
+  /// Changes with every commit (AIP-154).
+  public var etag: String = ""
 
   public init() {}
 
-  public init(name: String = "", revision: Int64 = 0, assetCount: Int32 = 0, storage: StorageUse? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil) {
-    self.name = name
+  public init(id: String = "", revision: Int64 = 0, assetCount: Int32 = 0, storage: StorageUse? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "") {
+    self.id = id
     self.revision = revision
     self.assetCount = assetCount
     self.storage = storage
     self.createTime = createTime
     self.updateTime = updateTime
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -111,7 +114,7 @@ public struct Zone: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.name = try reader.string()
+        self.id = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -132,6 +135,10 @@ public struct Zone: ProtoMessage {
         try reader.accept(5, &seen0)
         if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
+      case 6:
+        try reader.accept(6, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -140,8 +147,10 @@ public struct Zone: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 2:
+      if name.matches("id") { return 0 }
     case 4:
-      if name.matches("name") { return 0 }
+      if name.matches("etag") { return 6 }
     case 7:
       if name.matches("storage") { return 3 }
     case 8:
@@ -161,9 +170,9 @@ public struct Zone: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.name.isEmpty {
-      writer.name(",\"name\":")
-      writer.string(self.name)
+    if !self.id.isEmpty {
+      writer.name(",\"id\":")
+      writer.string(self.id)
     }
     if self.revision != 0 {
       writer.name(",\"revision\":")
@@ -184,6 +193,10 @@ public struct Zone: ProtoMessage {
     if let value = self.updateTime {
       writer.name(",\"updateTime\":")
       value.encode(to: &writer)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }

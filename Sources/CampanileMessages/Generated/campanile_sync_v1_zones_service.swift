@@ -4,83 +4,24 @@
 public import CampanileCall
 public import CampanileCodec
 
-/// ZoneChange is the change of one asset in a commit.
+/// ZoneChange is one commit: a revision of a zone.
 public struct ZoneChange: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ZoneChange" }
 
-  /// The written version; for a deletion, without record type, sync timestamp, record count, size and hash.
-  public var asset: Asset?
-  public var deleted: Bool = false
-
-  public init() {}
-
-  public init(asset: Asset? = nil, deleted: Bool = false) {
-    self.asset = asset
-    self.deleted = deleted
-  }
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.asset = try Asset(from: &reader)
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.deleted = try reader.bool()
-      default: try reader.skipValue()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 5:
-      if name.matches("asset") { return 0 }
-    case 7:
-      if name.matches("deleted") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.asset {
-      writer.name(",\"asset\":")
-      value.encode(to: &writer)
-    }
-    if self.deleted {
-      writer.name(",\"deleted\":")
-      writer.bool(self.deleted)
-    }
-    writer.endObject(object)
-  }
-}
-
-/// ZoneRevision is one commit.
-public struct ZoneRevision: ProtoMessage {
-  public static var protoFullName: String { "campanile.sync.v1.ZoneRevision" }
-
   public var revision: Int64 = 0
-  public var commitTime: ProtoTimestamp?
+  public var changeTime: ProtoTimestamp?
   /// Empty for exports by the service.
   public var deviceId: String = ""
   /// Ordered by name.
-  public var changes: [ZoneChange] = []
+  public var assets: [ChangedAsset] = []
 
   public init() {}
 
-  public init(revision: Int64 = 0, commitTime: ProtoTimestamp? = nil, deviceId: String = "", changes: [ZoneChange] = []) {
+  public init(revision: Int64 = 0, changeTime: ProtoTimestamp? = nil, deviceId: String = "", assets: [ChangedAsset] = []) {
     self.revision = revision
-    self.commitTime = commitTime
+    self.changeTime = changeTime
     self.deviceId = deviceId
-    self.changes = changes
+    self.assets = assets
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -95,7 +36,7 @@ public struct ZoneRevision: ProtoMessage {
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
-        self.commitTime = try ProtoTimestamp(from: &reader)
+        self.changeTime = try ProtoTimestamp(from: &reader)
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
@@ -105,7 +46,7 @@ public struct ZoneRevision: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.changes.append(try ZoneChange(from: &reader))
+          self.assets.append(try ChangedAsset(from: &reader))
           moreElements = try reader.nextElement()
         }
       default: try reader.skipValue()
@@ -116,17 +57,17 @@ public struct ZoneRevision: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 7:
-      if name.matches("changes") { return 3 }
+    case 6:
+      if name.matches("assets") { return 3 }
     case 8:
       if name.matches("revision") { return 0 }
       if name.matches("deviceId") { return 2 }
     case 9:
       if name.matches("device_id") { return 2 }
     case 10:
-      if name.matches("commitTime") { return 1 }
+      if name.matches("changeTime") { return 1 }
     case 11:
-      if name.matches("commit_time") { return 1 }
+      if name.matches("change_time") { return 1 }
     default: break
     }
     return -1
@@ -138,18 +79,18 @@ public struct ZoneRevision: ProtoMessage {
       writer.name(",\"revision\":")
       writer.int64(self.revision)
     }
-    if let value = self.commitTime {
-      writer.name(",\"commitTime\":")
+    if let value = self.changeTime {
+      writer.name(",\"changeTime\":")
       value.encode(to: &writer)
     }
     if !self.deviceId.isEmpty {
       writer.name(",\"deviceId\":")
       writer.string(self.deviceId)
     }
-    if !self.changes.isEmpty {
-      writer.name(",\"changes\":")
+    if !self.assets.isEmpty {
+      writer.name(",\"assets\":")
       let array = writer.beginArray()
-      for element in self.changes {
+      for element in self.assets {
         writer.nextElement()
         element.encode(to: &writer)
       }
@@ -159,15 +100,16 @@ public struct ZoneRevision: ProtoMessage {
   }
 }
 
-public struct CreateZoneRequest: ValidatedMessage {
-  public static var protoFullName: String { "campanile.sync.v1.CreateZoneRequest" }
+/// ChangedAsset is the change of one asset in a commit.
+public struct ChangedAsset: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.ChangedAsset" }
 
-  public var zone: String = ""
+  public var change: Change?
 
   public init() {}
 
-  public init(zone: String = "") {
-    self.zone = zone
+  public init(change: Change? = nil) {
+    self.change = change
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -178,7 +120,13 @@ public struct CreateZoneRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .asset(try Asset(from: &reader))
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        if self.change != nil { throw reader.oneofConflict() }
+        self.change = .assetDeleted(try AssetDeleted(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -187,8 +135,12 @@ public struct CreateZoneRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 5:
+      if name.matches("asset") { return 0 }
+    case 12:
+      if name.matches("assetDeleted") { return 1 }
+    case 13:
+      if name.matches("asset_deleted") { return 1 }
     default: break
     }
     return -1
@@ -196,9 +148,82 @@ public struct CreateZoneRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    switch self.change {
+    case .asset(let value):
+      writer.name(",\"asset\":")
+      value.encode(to: &writer)
+    case .assetDeleted(let value):
+      writer.name(",\"assetDeleted\":")
+      value.encode(to: &writer)
+    case nil: break
+    }
+    writer.endObject(object)
+  }
+
+  public enum Change: Sendable, Hashable {
+    /// The version that the commit wrote.
+    case asset(Asset)
+    case assetDeleted(AssetDeleted)
+  }
+}
+
+public struct CreateZoneRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.sync.v1.CreateZoneRequest" }
+
+  public var zoneId: String = ""
+  /// At most 64 characters; a repetition within 24 h returns the first response.
+  public var requestId: String = ""
+
+  public init() {}
+
+  public init(zoneId: String = "", requestId: String = "") {
+    self.zoneId = zoneId
+    self.requestId = requestId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.zoneId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.requestId = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
+    case 9:
+      if name.matches("requestId") { return 1 }
+    case 10:
+      if name.matches("request_id") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
+    }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
     }
     writer.endObject(object)
   }
@@ -206,7 +231,8 @@ public struct CreateZoneRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.requestId, "requestId", max: 64)
   }
 }
 
@@ -258,12 +284,12 @@ public struct CreateZoneResponse: ProtoMessage {
 public struct GetZoneRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetZoneRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
 
   public init() {}
 
-  public init(zone: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "") {
+    self.zoneId = zoneId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -274,7 +300,7 @@ public struct GetZoneRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -283,8 +309,10 @@ public struct GetZoneRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     default: break
     }
     return -1
@@ -292,9 +320,9 @@ public struct GetZoneRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     writer.endObject(object)
   }
@@ -302,7 +330,7 @@ public struct GetZoneRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }
 }
 
@@ -501,14 +529,18 @@ public struct ListZonesResponse: ProtoMessage {
 public struct DeleteZoneRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DeleteZoneRequest" }
 
-  public var zone: String = ""
+  public var zoneId: String = ""
+  /// Whether to delete a zone that has assets.
   public var force: Bool = false
+  /// If set, it must equal the zone's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
 
   public init() {}
 
-  public init(zone: String = "", force: Bool = false) {
-    self.zone = zone
+  public init(zoneId: String = "", force: Bool = false, etag: String = "") {
+    self.zoneId = zoneId
     self.force = force
+    self.etag = etag
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -519,11 +551,15 @@ public struct DeleteZoneRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.force = try reader.bool()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.etag = try reader.string()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -533,9 +569,13 @@ public struct DeleteZoneRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 4:
-      if name.matches("zone") { return 0 }
+      if name.matches("etag") { return 2 }
     case 5:
       if name.matches("force") { return 1 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     default: break
     }
     return -1
@@ -543,13 +583,17 @@ public struct DeleteZoneRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if self.force {
       writer.name(",\"force\":")
       writer.bool(self.force)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
     }
     writer.endObject(object)
   }
@@ -557,7 +601,7 @@ public struct DeleteZoneRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }
 }
 
@@ -584,19 +628,23 @@ public struct DeleteZoneResponse: ProtoMessage {
 public struct ListZoneChangesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZoneChangesRequest" }
 
-  public var zone: String = ""
-  /// A token from a list of assets, from changes or from a watch. Empty starts with the first revision of the zone, if
-  /// it is still stored.
+  public var zoneId: String = ""
+  /// A token from a list of assets, from changes or from a watch. If empty, the response has no changes and a token of
+  /// the present, unless `from_start` is set.
   public var resumeToken: String = ""
-  /// Revisions: 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2000 changed assets.
   public var pageSize: Int32 = 0
+  /// Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
+  /// changed before it are not among the changes: list them.
+  public var fromStart: Bool = false
 
   public init() {}
 
-  public init(zone: String = "", resumeToken: String = "", pageSize: Int32 = 0) {
-    self.zone = zone
+  public init(zoneId: String = "", resumeToken: String = "", pageSize: Int32 = 0, fromStart: Bool = false) {
+    self.zoneId = zoneId
     self.resumeToken = resumeToken
     self.pageSize = pageSize
+    self.fromStart = fromStart
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -607,7 +655,7 @@ public struct ListZoneChangesRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -616,6 +664,10 @@ public struct ListZoneChangesRequest: ValidatedMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.pageSize = try reader.int32()
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.fromStart = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -624,12 +676,17 @@ public struct ListZoneChangesRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
     case 8:
       if name.matches("pageSize") { return 2 }
     case 9:
       if name.matches("page_size") { return 2 }
+      if name.matches("fromStart") { return 3 }
+    case 10:
+      if name.matches("from_start") { return 3 }
     case 11:
       if name.matches("resumeToken") { return 1 }
     case 12:
@@ -641,9 +698,9 @@ public struct ListZoneChangesRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.resumeToken.isEmpty {
       writer.name(",\"resumeToken\":")
@@ -653,13 +710,17 @@ public struct ListZoneChangesRequest: ValidatedMessage {
       writer.name(",\"pageSize\":")
       writer.int32(self.pageSize)
     }
+    if self.fromStart {
+      writer.name(",\"fromStart\":")
+      writer.bool(self.fromStart)
+    }
     writer.endObject(object)
   }
 
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.range(self.pageSize, "pageSize", from: 0)
   }
 }
@@ -667,18 +728,19 @@ public struct ListZoneChangesRequest: ValidatedMessage {
 public struct ListZoneChangesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZoneChangesResponse" }
 
-  public var revisions: [ZoneRevision] = []
-  /// Resumes after these revisions, now or later.
+  /// Oldest first.
+  public var changes: [ZoneChange] = []
+  /// Resumes after these changes, now or later.
   public var resumeToken: String = ""
-  /// Whether there are more revisions now.
-  public var more: Bool = false
+  /// Whether more changes are available now.
+  public var hasMore: Bool = false
 
   public init() {}
 
-  public init(revisions: [ZoneRevision] = [], resumeToken: String = "", more: Bool = false) {
-    self.revisions = revisions
+  public init(changes: [ZoneChange] = [], resumeToken: String = "", hasMore: Bool = false) {
+    self.changes = changes
     self.resumeToken = resumeToken
-    self.more = more
+    self.hasMore = hasMore
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -691,7 +753,7 @@ public struct ListZoneChangesResponse: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.revisions.append(try ZoneRevision(from: &reader))
+          self.changes.append(try ZoneChange(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
@@ -701,7 +763,7 @@ public struct ListZoneChangesResponse: ProtoMessage {
       case 2:
         try reader.accept(2, &seen0)
         if try reader.null() { break }
-        self.more = try reader.bool()
+        self.hasMore = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -710,10 +772,11 @@ public struct ListZoneChangesResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("more") { return 2 }
-    case 9:
-      if name.matches("revisions") { return 0 }
+    case 7:
+      if name.matches("changes") { return 0 }
+      if name.matches("hasMore") { return 2 }
+    case 8:
+      if name.matches("has_more") { return 2 }
     case 11:
       if name.matches("resumeToken") { return 1 }
     case 12:
@@ -725,10 +788,10 @@ public struct ListZoneChangesResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.revisions.isEmpty {
-      writer.name(",\"revisions\":")
+    if !self.changes.isEmpty {
+      writer.name(",\"changes\":")
       let array = writer.beginArray()
-      for element in self.revisions {
+      for element in self.changes {
         writer.nextElement()
         element.encode(to: &writer)
       }
@@ -738,9 +801,9 @@ public struct ListZoneChangesResponse: ProtoMessage {
       writer.name(",\"resumeToken\":")
       writer.string(self.resumeToken)
     }
-    if self.more {
-      writer.name(",\"more\":")
-      writer.bool(self.more)
+    if self.hasMore {
+      writer.name(",\"hasMore\":")
+      writer.bool(self.hasMore)
     }
     writer.endObject(object)
   }
@@ -749,15 +812,20 @@ public struct ListZoneChangesResponse: ProtoMessage {
 public struct WatchZoneChangesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.WatchZoneChangesRequest" }
 
-  public var zone: String = ""
-  /// Empty starts with the next commit.
+  public var zoneId: String = ""
+  /// A token from a list of assets, from changes or from a watch. If empty, the watch starts with the next change,
+  /// unless `from_start` is set.
   public var resumeToken: String = ""
+  /// Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
+  /// changed before it are not among the changes: list them.
+  public var fromStart: Bool = false
 
   public init() {}
 
-  public init(zone: String = "", resumeToken: String = "") {
-    self.zone = zone
+  public init(zoneId: String = "", resumeToken: String = "", fromStart: Bool = false) {
+    self.zoneId = zoneId
     self.resumeToken = resumeToken
+    self.fromStart = fromStart
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -768,11 +836,15 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.zone = try reader.string()
+        self.zoneId = try reader.string()
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.resumeToken = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.fromStart = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -781,8 +853,14 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
-    case 4:
-      if name.matches("zone") { return 0 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
+    case 9:
+      if name.matches("fromStart") { return 2 }
+    case 10:
+      if name.matches("from_start") { return 2 }
     case 11:
       if name.matches("resumeToken") { return 1 }
     case 12:
@@ -794,13 +872,17 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if !self.zone.isEmpty {
-      writer.name(",\"zone\":")
-      writer.string(self.zone)
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
     }
     if !self.resumeToken.isEmpty {
       writer.name(",\"resumeToken\":")
       writer.string(self.resumeToken)
+    }
+    if self.fromStart {
+      writer.name(",\"fromStart\":")
+      writer.bool(self.fromStart)
     }
     writer.endObject(object)
   }
@@ -808,14 +890,14 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if !(self.zone.isEmpty) { violations.pattern(self.zone, "zone", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }
 }
 
 public struct WatchZoneChangesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.WatchZoneChangesResponse" }
 
-  /// Resumes after this event.
+  /// Send it to resume after this event.
   public var resumeToken: String = ""
   public var event: Event?
 
@@ -844,7 +926,7 @@ public struct WatchZoneChangesResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
-        self.event = .revision(try ZoneRevision(from: &reader))
+        self.event = .change(try ZoneChange(from: &reader))
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -853,10 +935,10 @@ public struct WatchZoneChangesResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 6:
+      if name.matches("change") { return 2 }
     case 7:
       if name.matches("started") { return 1 }
-    case 8:
-      if name.matches("revision") { return 2 }
     case 11:
       if name.matches("resumeToken") { return 0 }
     case 12:
@@ -876,8 +958,8 @@ public struct WatchZoneChangesResponse: ProtoMessage {
     case .started(let value):
       writer.name(",\"started\":")
       value.encode(to: &writer)
-    case .revision(let value):
-      writer.name(",\"revision\":")
+    case .change(let value):
+      writer.name(",\"change\":")
       value.encode(to: &writer)
     case nil: break
     }
@@ -886,7 +968,7 @@ public struct WatchZoneChangesResponse: ProtoMessage {
 
   public enum Event: Sendable, Hashable {
     case started(WatchZoneChangesResponse.WatchStarted)
-    case revision(ZoneRevision)
+    case change(ZoneChange)
   }
 
   /// WatchStarted is the first message of every watch.
@@ -932,9 +1014,9 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.GetZoneRequest",
     responseType: "campanile.sync.v1.GetZoneResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}", body: ""),
     ], scope: "sync:read")
-  /// ListZones pages through the zones by name, and returns the user's total storage use.
+  /// ListZones pages through the zones by id, and returns the user's total storage use.
   public static let listZones = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/ListZones",
     kind: .unary, idempotency: .noSideEffects,
@@ -944,26 +1026,28 @@ public enum ZonesServiceMethods {
       HTTPRule(verb: "GET", template: "/sync/v1/zones", body: ""),
     ], scope: "sync:read")
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
-  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
+  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD). A missing
+  /// zone is NOT_FOUND.
   public static let deleteZone = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/DeleteZone",
-    kind: .unary, idempotency: .unknown,
+    kind: .unary, idempotency: .idempotent,
     requestType: "campanile.sync.v1.DeleteZoneRequest",
     responseType: "campanile.sync.v1.DeleteZoneResponse",
     httpRules: [
-      HTTPRule(verb: "DELETE", template: "/sync/v1/zones/{zone}", body: ""),
+      HTTPRule(verb: "DELETE", template: "/sync/v1/zones/{zone_id}", body: ""),
     ], scope: "sync:write")
-  /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
-  /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
+  /// ListZoneChanges pages through the commits of a zone after a token, in commit order, for clients that cannot hold a
+  /// stream. By default, 100 commits or 30 days are retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list
+  /// the assets again, and continue from the first page's token.
   public static let listZoneChanges = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/ListZoneChanges",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.sync.v1.ListZoneChangesRequest",
     responseType: "campanile.sync.v1.ListZoneChangesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/changes", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/changes", body: ""),
     ], scope: "sync:read")
-  /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
+  /// WatchZoneChanges streams every commit of a zone in commit order. It resumes after `resume_token` and ends with the
   /// same error as ListZoneChanges.
   public static let watchZoneChanges = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/WatchZoneChanges",
@@ -971,7 +1055,7 @@ public enum ZonesServiceMethods {
     requestType: "campanile.sync.v1.WatchZoneChangesRequest",
     responseType: "campanile.sync.v1.WatchZoneChangesResponse",
     httpRules: [
-      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone}/changes:watch", body: ""),
+      HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/changes:watch", body: ""),
     ], scope: "sync:read")
 
   /// All methods in the order of the proto.
@@ -995,24 +1079,26 @@ public struct ZonesServiceClient: Sendable {
     try await caller.unary(ZonesServiceMethods.getZone, request, options: options)
   }
 
-  /// ListZones pages through the zones by name, and returns the user's total storage use.
+  /// ListZones pages through the zones by id, and returns the user's total storage use.
   public func listZones(_ request: ListZonesRequest, options: CallOptions = .init()) async throws -> ListZonesResponse {
     try await caller.unary(ZonesServiceMethods.listZones, request, options: options)
   }
 
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
-  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
+  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD). A missing
+  /// zone is NOT_FOUND.
   public func deleteZone(_ request: DeleteZoneRequest, options: CallOptions = .init()) async throws -> DeleteZoneResponse {
     try await caller.unary(ZonesServiceMethods.deleteZone, request, options: options)
   }
 
-  /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
-  /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
+  /// ListZoneChanges pages through the commits of a zone after a token, in commit order, for clients that cannot hold a
+  /// stream. By default, 100 commits or 30 days are retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list
+  /// the assets again, and continue from the first page's token.
   public func listZoneChanges(_ request: ListZoneChangesRequest, options: CallOptions = .init()) async throws -> ListZoneChangesResponse {
     try await caller.unary(ZonesServiceMethods.listZoneChanges, request, options: options)
   }
 
-  /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
+  /// WatchZoneChanges streams every commit of a zone in commit order. It resumes after `resume_token` and ends with the
   /// same error as ListZoneChanges.
   public func watchZoneChanges(_ request: WatchZoneChangesRequest, options: CallOptions = .init()) -> ResponseStream<WatchZoneChangesResponse> {
     caller.serverStreaming(ZonesServiceMethods.watchZoneChanges, request, options: options)

@@ -1,5 +1,6 @@
 public import CampanileBase
 public import CampanileCodec
+public import CampanileMessages
 public import CampanileStore
 
 extension RPCError {
@@ -67,11 +68,11 @@ extension RPCError {
       fieldViolations: [.init(field: field, description: "does not exist", reason: reason.rawValue)])
   }
 
-  /// Returns the error of one entry of a batch; `make` is the initializer of the service's message.
-  public func batchEntry<E>(
-    _ make: (_ code: Int32, _ message: String, _ reason: String, _ field: String) -> E
-  ) -> E {
-    make(Int32(code.rawValue), message, reason, fieldViolations.first?.field ?? "")
+  /// The error of one entry of a batch, as the response reports it.
+  public var batchError: BatchError {
+    BatchError(
+      code: Int32(code.rawValue), message: message, reason: reason,
+      violations: fieldViolations.map { .init(field: $0.field, reason: $0.reason, description: $0.description) })
   }
 
   /// Returns the same error with `path` before its field names, for an entry of a batch.

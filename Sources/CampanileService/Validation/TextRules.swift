@@ -35,7 +35,7 @@ extension Violations {
   public mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
     if value.isEmpty {
       add(field(), "must not be empty", .required)
-    } else if value.utf8.count <= URLRules.sizeMax, !URLRules.isWebURL(value[...]) {
+    } else if value.unicodeScalars.count <= URLRules.sizeMax, !URLRules.isWebURL(value[...]) {
       add(field(), "must be an absolute http or https URL", .urlInvalid)
     }
   }

@@ -10,6 +10,14 @@ public protocol MaskableField: RawRepresentable<String>, CaseIterable, Hashable,
   func copy(from source: Message, to target: inout Message)
 }
 
+extension MaskableField {
+  /// The field's name in JSON and in violations: `iconUrl` for `icon_url`.
+  public var jsonName: String {
+    let words = rawValue.split(separator: "_")
+    return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+  }
+}
+
 /// Resolves update masks.
 public enum UpdateMask {
   /// Returns the message of an update request and the fields to change, validated by the constraints of the contract
@@ -26,17 +34,11 @@ public enum UpdateMask {
     let fields = fields(mask, for: message, as: F.self, &violations)
     // Not every message has constraints.
     if let message = message as? any ValidatedMessage {
-      message.validate("\(field).", fields: fields.map { jsonName($0.rawValue) }, into: &violations)
+      message.validate("\(field).", fields: fields.map(\.jsonName), into: &violations)
     }
     for changed in fields { check(changed, message, field, &violations) }
     try violations.check()
     return (message, fields)
-  }
-
-  /// Returns the lowerCamelCase name of a field: `icon_url` is `iconUrl`.
-  private static func jsonName(_ protoName: String) -> String {
-    let words = protoName.split(separator: "_")
-    return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
   }
 
   /// Returns the fields to change, in the order of their declaration.

@@ -1,3 +1,12 @@
+extension ReadTransaction {
+  /// Returns whether a message was recorded as seen.
+  public func hasAccepted(source: String, messageID: String) throws -> Bool {
+    try queryOne(
+      "SELECT 1 FROM store_inbox WHERE source = $1 AND message_id = $2", [.text(source), .text(messageID)]
+    ) { _ in true } ?? false
+  }
+}
+
 extension WriteTransaction {
   /// Records a message as seen. Returns false if it was seen before; the receiver must then change nothing.
   ///

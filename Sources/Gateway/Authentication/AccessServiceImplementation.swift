@@ -9,15 +9,24 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   let keys: KeyStore
 
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse {
+    try request.checkConstraints()
     let principal = try ApiKeyRequest.principal(request.principal)
     let scopes = try ApiKeyRequest.scopes(request.scopes, services: keys.ring.services)
     let description = try ApiKeyRequest.description(request.description)
     let expiresAtMs = try ApiKeyRequest.expiry(
       request.expireTime?.millisecondsSince1970, nowMs: keys.ring.nowMs())
-    let made = try await Self.mapping {
-      try await keys.create(principal: principal, scopes: scopes, description: description, expiresAtMs: expiresAtMs)
+    let idempotency = try IdempotentKeyRequest(request, id: \.requestId, context, nowMs: keys.ring.nowMs()) { made, _ in
+      CreateApiKeyResponse(apiKey: ApiKey(made))
     }
-    return CreateApiKeyResponse(apiKey: ApiKey(made.key), secret: made.secret.text)
+    do {
+      let made = try await Self.mapping {
+        try await keys.create(
+          principal: principal, scopes: scopes, description: description, expiresAtMs: expiresAtMs, idempotency)
+      }
+      return CreateApiKeyResponse(apiKey: ApiKey(made.key), secret: made.secret.text)
+    } catch let repeated as IdempotentKeyRequest.Repeated {
+      return try Self.response(repeated)
+    }
   }
 
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse {
@@ -36,24 +45,38 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   }
 
   func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse {
-    let id = try ApiKeyRequest.keyID(request.keyId)
-    guard let revoked = try await Self.mapping({ try await keys.revoke(id) }) else {
-      throw Self.missing(id)
+    try request.checkConstraints()
+    guard let revoked = try await Self.mapping({ try await keys.revoke(request.keyId) }) else {
+      throw Self.missing(request.keyId)
     }
     return RevokeApiKeyResponse(apiKey: ApiKey(revoked))
   }
 
   func rotateApiKey(_ request: RotateApiKeyRequest, context: CallContext) async throws -> RotateApiKeyResponse {
-    let id = try ApiKeyRequest.keyID(request.keyId)
-    let overlapMs = try ApiKeyRequest.overlapMs(request.overlap)
+    try request.checkConstraints()
+    let overlapMs = request.overlap?.milliseconds ?? ApiKeyLimits.overlapMsDefault
     let expiresAtMs = try ApiKeyRequest.expiry(
       request.expireTime?.millisecondsSince1970, nowMs: keys.ring.nowMs())
-    let made = try await Self.mapping {
-      try await keys.rotate(id, overlapMs: overlapMs, expiresAtMs: expiresAtMs)
+    let idempotency = try IdempotentKeyRequest(request, id: \.requestId, context, nowMs: keys.ring.nowMs()) {
+      RotateApiKeyResponse(apiKey: ApiKey($0), replacedApiKey: $1.map { ApiKey($0) })
     }
-    guard let made else { throw Self.missing(id) }
-    return RotateApiKeyResponse(
-      apiKey: ApiKey(made.key), secret: made.secret.text, replacedApiKey: ApiKey(made.replaced))
+    do {
+      let made = try await Self.mapping {
+        try await keys.rotate(request.keyId, overlapMs: overlapMs, expiresAtMs: expiresAtMs, idempotency)
+      }
+      guard let made else { throw Self.missing(request.keyId) }
+      return RotateApiKeyResponse(
+        apiKey: ApiKey(made.key), secret: made.secret.text, replacedApiKey: ApiKey(made.replaced))
+    } catch let repeated as IdempotentKeyRequest.Repeated {
+      return try Self.response(repeated)
+    }
+  }
+
+  /// Returns the response to the first request, without its secret.
+  private static func response<R: ProtoMessage>(_ repeated: IdempotentKeyRequest.Repeated) throws -> R {
+    do throws(ProtoJSONError) { return try R(jsonUTF8: repeated.reply) } catch {
+      throw RPCError(.dataLoss, "the stored response is damaged", reason: "STORE_DAMAGED")
+    }
   }
 
   private static func missing(_ id: String) -> RPCError {

@@ -33,9 +33,16 @@ struct ApiKeyRepository: Sendable {
 
   /// Stores a new key.
   ///
-  /// - Throws: RESOURCE_EXHAUSTED `KEY_LIMIT` if the database already holds `keysMax` keys.
-  func insert(_ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax) async throws {
-    try await store.write { try Self.insert(key, keysMax: keysMax, in: $0) }
+  /// - Throws: RESOURCE_EXHAUSTED `KEY_LIMIT` if the database already holds `keysMax` keys; for a repeated request
+  ///   `IdempotentKeyRequest.Repeated`.
+  func insert(
+    _ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax, _ request: IdempotentKeyRequest? = nil
+  ) async throws {
+    try await store.write { transaction in
+      try request?.checkIsNew(in: transaction)
+      try Self.insert(key, keysMax: keysMax, in: transaction)
+      try request?.store(key, replaced: nil, in: transaction)
+    }
   }
 
   /// Stores a new key that replaces another one, which then expires at `endsAtMs` unless it expires earlier.
@@ -43,9 +50,11 @@ struct ApiKeyRepository: Sendable {
   /// - Returns: The replaced key; `nil` if there is none.
   /// - Throws: FAILED_PRECONDITION `KEY_ENDED` if the replaced key is expired or revoked; otherwise as `insert`.
   func replace(
-    _ id: String, with key: StoredApiKey, endsAtMs: Int64, nowMs: Int64, keysMax: Int = ApiKeyLimits.keysMax
+    _ id: String, with key: StoredApiKey, endsAtMs: Int64, nowMs: Int64, keysMax: Int = ApiKeyLimits.keysMax,
+    _ request: IdempotentKeyRequest? = nil
   ) async throws -> StoredApiKey? {
     try await store.write { transaction in
+      try request?.checkIsNew(in: transaction)
       guard let old = try Self.find(id, in: transaction) else { return nil }
       guard old.revokedAtMs == nil, old.expiresAtMs.map({ $0 > nowMs }) != false else {
         throw RPCError(
@@ -56,7 +65,9 @@ struct ApiKeyRepository: Sendable {
       try transaction.execute(
         "UPDATE api_keys SET expires_at_ms = $2 WHERE id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2)",
         [.text(id), .integer(endsAtMs)])
-      return try Self.find(id, in: transaction)
+      let replaced = try Self.find(id, in: transaction)
+      try request?.store(key, replaced: replaced, in: transaction)
+      return replaced
     }
   }
 
@@ -122,6 +133,11 @@ struct ApiKeyRepository: Sendable {
       for id in ids { try transaction.execute("DELETE FROM api_keys WHERE id = $1", [.text(id)]) }
       return ids
     }
+  }
+
+  /// Deletes up to 1000 expired responses to requests for keys, and returns their number.
+  func deleteExpiredRequests(nowMs: Int64) async throws -> Int {
+    try await store.write { try IdempotentKeyRequest.deleteExpired(nowMs: nowMs, in: $0) }
   }
 
   private static func find(_ id: String, in transaction: ReadTransaction) throws -> StoredApiKey? {

@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 
-/// Validation of the requests to `AccessService`. Each violation names its field.
+/// Checks of the requests to `AccessService` that the contract does not declare. Each violation names its field.
 enum ApiKeyRequest {
   static func principal(_ text: String) throws(RPCError) -> Principal {
     guard let principal = Principal(text) else {
@@ -14,9 +14,6 @@ enum ApiKeyRequest {
 
   /// - Parameter services: The service names that a scope may use.
   static func scopes(_ texts: [String], services: [String]) throws(RPCError) -> [Scope] {
-    guard texts.count <= ApiKeyLimits.scopesMax else {
-      throw .invalidField("scopes", "at most \(ApiKeyLimits.scopesMax)", reason: "TOO_MANY_SCOPES")
-    }
     var scopes: [Scope] = []
     for (index, text) in texts.enumerated() {
       guard let scope = Scope(text) else {
@@ -35,10 +32,8 @@ enum ApiKeyRequest {
   }
 
   static func description(_ text: String) throws(RPCError) -> String {
-    guard text.utf8.count <= ApiKeyLimits.descriptionBytesMax, !text.unicodeScalars.contains(where: isControl) else {
-      throw .invalidField(
-        "description", "at most \(ApiKeyLimits.descriptionBytesMax) bytes without control characters",
-        reason: "DESCRIPTION_INVALID")
+    guard !text.unicodeScalars.contains(where: isControl) else {
+      throw .invalidField("description", "must not contain control characters", reason: "DESCRIPTION_INVALID")
     }
     return text
   }
@@ -50,25 +45,9 @@ enum ApiKeyRequest {
     return expiresAtMs
   }
 
-  /// Returns how long a replaced key remains valid: at most 30 days; 24 hours if the request sets nothing.
-  static func overlapMs(_ overlap: ProtoDuration?) throws(RPCError) -> Int64 {
-    guard let overlap else { return ApiKeyLimits.overlapMsDefault }
-    guard overlap.nanos >= 0, (0...ApiKeyLimits.overlapMsMax / 1000).contains(overlap.seconds) else {
-      throw .invalidField("overlap", "must be 0 s to 30 days", reason: "OVERLAP_INVALID")
-    }
-    return overlap.seconds * 1000 + Int64(overlap.nanos) / 1_000_000
-  }
-
   /// Returns the page size to use: the default for 0, and at most the limit (AIP-158).
   static func pageSize(_ size: Int32) -> Int {
     min(size == 0 ? ApiKeyLimits.pageSizeDefault : Int(size), ApiKeyLimits.pageSizeMax)
-  }
-
-  static func keyID(_ id: String) throws(RPCError) -> String {
-    guard (1...64).contains(id.utf8.count) else {
-      throw .invalidField("keyId", "must be the id of a key, such as k_…", reason: "KEY_ID_INVALID")
-    }
-    return id
   }
 
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x20 || scalar.value == 0x7F }

@@ -29,5 +29,15 @@ enum GatewayMigrations {
       """
       CREATE INDEX replies_of_principal ON store_idempotency (principal, expires_at_ms);
       """),
+    // Deletes the stored responses, because the contract of the services has changed.
+    Migration(
+      "0004-store-requests-for-api-keys",
+      """
+      CREATE TABLE api_key_requests (
+        principal TEXT NOT NULL, method TEXT NOT NULL, request_id TEXT NOT NULL, request_hash BYTEA NOT NULL,
+        reply BYTEA NOT NULL, expires_at_ms BIGINT NOT NULL, PRIMARY KEY (principal, method, request_id));
+      CREATE INDEX api_key_requests_expiry ON api_key_requests (expires_at_ms);
+      DELETE FROM store_idempotency;
+      """),
   ]
 }

@@ -19,8 +19,11 @@ final class KeyStore: Sendable {
   func load() throws { try repository.forEach { ring.add($0) } }
 
   /// Creates a key and returns it with its secret, which is not stored.
+  ///
+  /// - Throws: `IdempotentKeyRequest.Repeated` for a repeated request.
   func create(
-    principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil
+    principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil,
+    _ request: IdempotentKeyRequest? = nil
   ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
     let secret = try secret ?? ApiKeySecret.random()
     let nowMs = ring.nowMs()
@@ -28,7 +31,7 @@ final class KeyStore: Sendable {
       id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: principal, scopes: scopes,
       description: description, createdAtMs: nowMs, expiresAtMs: expiresAtMs,
       lifetimeMs: expiresAtMs.map { max(1, $0 - nowMs) })
-    try await repository.insert(key)
+    try await repository.insert(key, request)
     ring.add(key)
     return (key, secret)
   }
@@ -36,9 +39,10 @@ final class KeyStore: Sendable {
   /// Creates a key with the same rights as `id`, which then expires after `overlapMs` unless it expires earlier.
   ///
   /// - Returns: The new key, its secret and the replaced key; `nil` if there is no key `id`.
-  /// - Throws: FAILED_PRECONDITION `KEY_ENDED` if the replaced key is expired or revoked.
+  /// - Throws: FAILED_PRECONDITION `KEY_ENDED` if the replaced key is expired or revoked; for a repeated request
+  ///   `IdempotentKeyRequest.Repeated`.
   func rotate(
-    _ id: String, overlapMs: Int64, expiresAtMs: Int64?
+    _ id: String, overlapMs: Int64, expiresAtMs: Int64?, _ request: IdempotentKeyRequest? = nil
   ) async throws -> (key: StoredApiKey, secret: ApiKeySecret, replaced: StoredApiKey)? {
     let nowMs = ring.nowMs()
     let secret = try ApiKeySecret.random()
@@ -48,9 +52,8 @@ final class KeyStore: Sendable {
       id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: old.principal, scopes: old.scopes,
       description: old.description, createdAtMs: nowMs, expiresAtMs: lifetimeMs.map { nowMs + $0 },
       lifetimeMs: lifetimeMs)
-    guard let replaced = try await repository.replace(id, with: key, endsAtMs: nowMs + overlapMs, nowMs: nowMs) else {
-      return nil
-    }
+    let replaced = try await repository.replace(id, with: key, endsAtMs: nowMs + overlapMs, nowMs: nowMs, request)
+    guard let replaced else { return nil }
     ring.add(key)
     ring.expire(id, atMs: replaced.expiresAtMs ?? nowMs)
     return (key, secret, replaced)
@@ -74,8 +77,9 @@ final class KeyStore: Sendable {
     }
   }
 
-  /// Deletes keys that ended more than `ApiKeyLimits.retentionMs` ago.
+  /// Deletes keys that ended more than `ApiKeyLimits.retentionMs` ago, and expired responses to requests for keys.
   func deleteEnded() async throws {
+    while try await repository.deleteExpiredRequests(nowMs: ring.nowMs()) > 0 {}
     while true {
       let ids = try await repository.deleteEnded(beforeMs: ring.nowMs() - ApiKeyLimits.retentionMs)
       guard !ids.isEmpty else { return }

@@ -21,7 +21,8 @@ struct FirebaseDialect: HTTPDialect {
     var method: MethodDescriptor {
       switch self {
       case .registerLiveActivityPushToken, .registerPushToStartToken: PushTokensServiceMethods.registerPushToken
-      case .getLiveActivityPushToken, .updateFrequentPushesSettings: PushTokensServiceMethods.listPushTokens
+      case .getLiveActivityPushToken: PushTokensServiceMethods.listPushTokens
+      case .updateFrequentPushesSettings: PushTokensServiceMethods.updateInstallation
       case .updateLiveActivity: ActivitiesServiceMethods.updateActivity
       case .updateLiveActivityTimer, .manageLiveActivityUpdates: ActivitiesServiceMethods.getActivity
       }

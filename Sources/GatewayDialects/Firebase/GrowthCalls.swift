@@ -26,9 +26,8 @@ struct GrowthCalls: Sendable {
     case .manageLiveActivityUpdates: return try await manage(data, calls)
     case .getLiveActivityPushToken: return try await findToken(data, calls)
     case .updateFrequentPushesSettings:
-      // APNs and the device decide on the push frequency, so the app's setting is validated but has no effect.
-      _ = try data.required("frequentPushesEnabled", try data.bool("frequentPushesEnabled"))
-      try await checkCaller(calls)
+      try await setFrequentPushes(
+        try data.required("frequentPushesEnabled", try data.bool("frequentPushesEnabled")), calls)
       return Self.success()
     }
   }
@@ -43,10 +42,10 @@ struct GrowthCalls: Sendable {
     try await calls.unary(method, request, as: identity)
   }
 
-  /// Makes a call that any authenticated caller may make, to check the credential.
-  private func checkCaller(_ calls: InnerCalls) async throws(RPCError) {
-    let request = ListPushTokensRequest(pageSize: 1)
-    let _: ListPushTokensResponse = try await call(PushTokensServiceMethods.listPushTokens, request, calls)
+  /// Reports whether the user allows frequent updates, which have a larger budget.
+  private func setFrequentPushes(_ isEnabled: Bool, _ calls: InnerCalls) async throws(RPCError) {
+    let request = UpdateInstallationRequest(app: configuration.app, frequentPushesEnabled: isEnabled)
+    let _: UpdateInstallationResponse = try await call(PushTokensServiceMethods.updateInstallation, request, calls)
   }
 
   // MARK: tokens
@@ -93,7 +92,7 @@ struct GrowthCalls: Sendable {
   ) async throws(RPCError) {
     let request = StartActivityRequest(
       activityId: id, app: configuration.app, environment: environment, origin: .local,
-      contentState: try state.content(isFoundation: configuration.writesFoundationDates))
+      contentStateJson: state.content(isFoundation: configuration.writesFoundationDates))
     do throws(RPCError) {
       let _: StartActivityResponse = try await call(ActivitiesServiceMethods.startActivity, request, calls)
     } catch {
@@ -129,11 +128,13 @@ struct GrowthCalls: Sendable {
     }
     let state = try GrowthState(fields)
     let action = try data.string("action") ?? event
+    let isFrequent = try data.bool("frequentPushesEnabled")
     do throws(RPCError) { try await put(id, state, isEnd: event == "end" || action == "stop", calls) } catch {
       guard error.reason == "ACTIVITY_NOT_FOUND", event == "update" else { throw error }
       try await start(id, try environment(data), state, calls)
       try await put(id, state, isEnd: false, calls)
     }
+    if let isFrequent { try await setFrequentPushes(isFrequent, calls) }
     return Self.success(["activityId": .string(id)])
   }
 
@@ -141,14 +142,15 @@ struct GrowthCalls: Sendable {
   private func put(
     _ id: String, _ state: GrowthState, isEnd: Bool, etag: String = "", _ calls: InnerCalls
   ) async throws(RPCError) {
-    let content = try state.content(isFoundation: configuration.writesFoundationDates)
+    let content = state.content(isFoundation: configuration.writesFoundationDates)
     guard isEnd else {
-      let request = UpdateActivityRequest(activityId: id, contentState: content, etag: etag)
+      let request = UpdateActivityRequest(activityId: id, contentStateJson: content, etag: etag)
       let _: UpdateActivityResponse = try await call(ActivitiesServiceMethods.updateActivity, request, calls)
       return
     }
     let request = EndActivityRequest(
-      activityId: id, contentState: content, dismissalTime: ProtoTimestamp(millisecondsSince1970: nowMs()), etag: etag)
+      activityId: id, contentStateJson: content, dismissalTime: ProtoTimestamp(millisecondsSince1970: nowMs()),
+      etag: etag)
     let _: EndActivityResponse = try await call(ActivitiesServiceMethods.endActivity, request, calls)
   }
 
@@ -177,10 +179,10 @@ struct GrowthCalls: Sendable {
   private func state(of id: String, _ calls: InnerCalls) async throws(RPCError) -> (GrowthState, etag: String) {
     let request = GetActivityRequest(activityId: id)
     let response: GetActivityResponse = try await call(ActivitiesServiceMethods.getActivity, request, calls)
-    guard let activity = response.activity, let content = activity.contentState else {
-      throw RPCError(.failedPrecondition, "the activity has no state", reason: "ACTIVITY_NO_TIMER")
-    }
-    do throws(RPCError) { return (try GrowthState(JSONFields(Array(content.json.utf8))), activity.etag) } catch {
+    let activity = response.activity ?? Activity()
+    do throws(RPCError) {
+      return (try GrowthState(JSONFields(Array(activity.contentStateJson.utf8))), activity.etag)
+    } catch {
       throw RPCError(.failedPrecondition, "the activity has no timer", reason: "ACTIVITY_NO_TIMER")
     }
   }

@@ -98,12 +98,10 @@ struct GrowthState: Sendable, Hashable {
     return .object(members)
   }
 
-  func content(isFoundation: Bool) throws(RPCError) -> ProtoStruct {
+  /// Returns the state as the text of a JSON object.
+  func content(isFoundation: Bool) -> String {
     var writer = JSONWriter()
     tree(isFoundation: isFoundation).write(to: &writer)
-    let text = writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    do throws(ProtoJSONError) { return try ProtoStruct(json: text) } catch {
-      throw RPCError(.internalError, "the state is not an object")
-    }
+    return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 }

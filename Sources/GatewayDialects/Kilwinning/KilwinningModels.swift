@@ -30,7 +30,7 @@ enum KilwinningModels {
 
   /// Returns the first and last name. If neither is set, splits the full name.
   private static func names(of member: Member) -> (first: String, last: String) {
-    if !member.firstName.isEmpty || !member.lastName.isEmpty { return (member.firstName, member.lastName) }
+    if !member.givenName.isEmpty || !member.familyName.isEmpty { return (member.givenName, member.familyName) }
     guard let space = member.name.firstIndex(of: " ") else { return (member.name, "") }
     return (String(member.name[..<space]), String(member.name[member.name.index(after: space)...]))
   }

@@ -25,7 +25,7 @@ extension KilwinningSession {
 
   func summaries(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let found: [MemberSummary] = try await pages { (token) async throws(RPCError) in
-      let request = ListMemberSummariesRequest(year: query.year, pageToken: token)
+      let request = ListMemberSummariesRequest(year: query.year, pageSize: 1000, pageToken: token)
       let page: ListMemberSummariesResponse = try await call(
         StatisticsServiceMethods.listMemberSummaries, request, calls)
       return (page.summaries, page.nextPageToken)

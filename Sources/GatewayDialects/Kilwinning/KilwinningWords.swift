@@ -7,7 +7,7 @@ enum KilwinningWords {
     ("Apprendista", .apprentice), ("Compagno", .fellow), ("Maestro", .master),
   ]
   static let offices: [(word: String, value: Office)] = [
-    ("Nessuno", .unspecified), ("Ven.mo Maestro", .worshipfulMaster), ("1° Sorvegliante", .seniorWarden),
+    ("Nessuno", .noneValue), ("Ven.mo Maestro", .worshipfulMaster), ("1° Sorvegliante", .seniorWarden),
     ("2° Sorvegliante", .juniorWarden), ("Oratore", .orator), ("Segretario", .secretary), ("Tesoriere", .treasurer),
     ("Ospitaliere", .almoner), ("Maestro delle Cerimonie", .masterOfCeremonies), ("Copritore Interno", .innerGuard),
     ("Copritore Esterno", .tyler),

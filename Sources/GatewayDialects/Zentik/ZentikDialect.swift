@@ -32,9 +32,9 @@ struct ZentikDialect: HTTPDialect {
       case .publish: .open
       case .markRead: .method(NotificationsServiceMethods.markNotificationsRead)
       case .markUnread: .method(NotificationsServiceMethods.markNotificationsUnread)
-      case .delete: .method(NotificationsServiceMethods.deleteNotifications)
+      case .delete: .method(NotificationsServiceMethods.batchDeleteNotifications)
       case .postpone: .method(NotificationsServiceMethods.postponeNotification)
-      case .snooze: .method(NotificationsServiceMethods.snoozeBucket)
+      case .snooze: .method(NotificationsServiceMethods.updateBucketSettings)
       case .executeWebhook: .method(NotificationsServiceMethods.listNotifications)
       case .share(let action): .method(action.method)
       }

@@ -111,7 +111,8 @@ struct ZentikMessage: Sendable {
       notification.expireTime = ProtoTimestamp(millisecondsSince1970: fromMs + Self.ephemeralMs)
     }
     guard let every = number(fields, "remindEveryMinutes", 1...1440) else { return }
-    let rule = Repeat(everyMinutes: every, maxCount: number(fields, "maxReminders", 1...100) ?? 5)
+    let rule = Repeat(
+      every: ProtoDuration(seconds: Int64(every) * 60), maxCount: number(fields, "maxReminders", 1...100) ?? 5)
     notification.`repeat` = rule
   }
 

@@ -77,7 +77,8 @@ extension ZentikSession {
 
   private func permissions(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let bucket = try queriedBucket()
-    let request = ListBucketSharesRequest(bucketId: bucket)
+    // A bucket has at most 100 shares: one page.
+    let request = ListBucketSharesRequest(bucketId: bucket, pageSize: 1000)
     let response: ListBucketSharesResponse = try await call(SharingServiceMethods.listBucketShares, request, calls)
     let pending = try await pending(bucket, calls)
     return DialectAnswer(
@@ -103,7 +104,8 @@ extension ZentikSession {
   }
 
   private func codes(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    let request = ListInviteCodesRequest(bucketId: try queriedBucket())
+    // A bucket has at most 100 invite codes: one page.
+    let request = ListInviteCodesRequest(bucketId: try queriedBucket(), pageSize: 1000)
     let response: ListInviteCodesResponse = try await call(SharingServiceMethods.listInviteCodes, request, calls)
     return DialectAnswer(200, .array(response.codes.map { ZentikSharing.code($0, secret: nil) }))
   }

@@ -25,16 +25,18 @@ struct ZentikSession: Sendable {
       let request = MarkNotificationsReadRequest(notificationIds: try self.ids(ids, body))
       let response: MarkNotificationsReadResponse = try await call(
         NotificationsServiceMethods.markNotificationsRead, request, calls)
+      try Self.requireExisting(ids, missing: response.missingIds)
       return Self.done(response.changedCount)
     case .markUnread(let ids):
       let request = MarkNotificationsUnreadRequest(notificationIds: try self.ids(ids, body))
       let response: MarkNotificationsUnreadResponse = try await call(
         NotificationsServiceMethods.markNotificationsUnread, request, calls)
+      try Self.requireExisting(ids, missing: response.missingIds)
       return Self.done(response.changedCount)
     case .delete(let ids):
-      let request = DeleteNotificationsRequest(notificationIds: try self.ids(ids, body))
-      let response: DeleteNotificationsResponse = try await call(
-        NotificationsServiceMethods.deleteNotifications, request, calls)
+      let request = BatchDeleteNotificationsRequest(notificationIds: try self.ids(ids, body))
+      let response: BatchDeleteNotificationsResponse = try await call(
+        NotificationsServiceMethods.batchDeleteNotifications, request, calls)
       return Self.done(response.deletedCount)
     case .postpone: return try await postpone(body, calls)
     case .snooze(let bucket): return try await snooze(bucket, body, calls)
@@ -45,6 +47,12 @@ struct ZentikSession: Sendable {
 
   private static func done(_ count: Int32) -> DialectAnswer {
     DialectAnswer(200, .object(["success": .bool(true), "count": .integer(Int64(count))]))
+  }
+
+  /// Throws NOT_FOUND if the notification in the path does not exist. A batch skips such notifications.
+  private static func requireExisting(_ given: [String]?, missing: [String]) throws(RPCError) {
+    guard given != nil, !missing.isEmpty else { return }
+    throw RPCError(.notFound, "the notification does not exist", reason: "NOTIFICATION_NOT_FOUND")
   }
 
   /// Returns the ids in the path, or otherwise those in the body.
@@ -74,8 +82,12 @@ struct ZentikSession: Sendable {
   }
 
   private func snooze(_ bucket: String, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    let request = SnoozeBucketRequest(bucketId: bucket, snoozeEndTime: try time(JSONFields(body), minutesMin: 0))
-    let _: SnoozeBucketResponse = try await call(NotificationsServiceMethods.snoozeBucket, request, calls)
+    let settings = BucketSettings(
+      bucketId: bucket, snoozeEndTime: try time(JSONFields(body), minutesMin: 0))
+    let request = UpdateBucketSettingsRequest(
+      settings: settings, updateMask: ProtoFieldMask(paths: ["snooze_end_time"]))
+    let _: UpdateBucketSettingsResponse = try await call(
+      NotificationsServiceMethods.updateBucketSettings, request, calls)
     return Self.done(1)
   }
 

@@ -2,13 +2,13 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 
-/// Downloads of an asset's content: `GET /sync/v1/zones/{zone}/assets/{name}/content`, with conditions and ranges
-/// (RFC 9110 sections 13 and 14).
+/// Downloads of an asset's content: `GET /sync/v1/zones/{zoneId}/assets/{name}/content`, with conditions and
+/// ranges (RFC 9110 sections 13 and 14).
 ///
 /// The content comes from `DownloadAsset`, whose first message has the data for the headers.
 enum AssetContent {
   /// The path in OpenAPI's syntax.
-  static let path = "/sync/v1/zones/{zone}/assets/{name}/content"
+  static let path = "/sync/v1/zones/{zoneId}/assets/{name}/content"
 
   /// Decides how to handle a request for an asset's content. Returns nil for other paths.
   static func decide(
@@ -26,7 +26,7 @@ enum AssetContent {
     let name = try RequestPath.decoded(segments[5])
     if let put {
       var tree = ParamsTree()
-      try put.binding.bind(["zone"], zone, into: &tree)
+      try put.binding.bind(["zoneId"], zone, into: &tree)
       try put.binding.bind(["put", "name"], name, into: &tree)
       return .upload(try UploadPlan(request, tree: tree, method: put))
     }
@@ -34,7 +34,7 @@ enum AssetContent {
     guard !request.hasBody else { throw HTTPPlan.bodyUnexpected }
     let query = try QueryText(request.query)
     var tree = ParamsTree()
-    try method.binding.bind(["zone"], zone, into: &tree)
+    try method.binding.bind(["zoneId"], zone, into: &tree)
     try method.binding.bind(["name"], name, into: &tree)
     for parameter in query.parameters {
       guard parameter.name == "version" else {

@@ -56,7 +56,7 @@ struct ContentUpload: Sendable {
   // MARK: current asset
 
   private func current() async throws(RPCError) -> Current {
-    let request = GetAssetRequest(zone: plan.request.zone, name: plan.request.put?.name ?? "")
+    let request = GetAssetRequest(zoneId: plan.request.zoneId, name: plan.request.put?.name ?? "")
     do throws(RPCError) {
       let response: GetAssetResponse = try await unary(AssetsServiceMethods.getAsset, request)
       return response.asset.map { .known($0) } ?? .absent
@@ -73,13 +73,13 @@ struct ContentUpload: Sendable {
     case (nil, _): break
     case (.matches(let etag), .known(let asset)) where asset.etag != etag: throw Self.mismatch(asset)
     case (.matches, .absent), (.exists, .absent): throw Self.mismatch(nil)
-    case (.matches(let etag), _): put?.ifMatch = etag
-    case (.exists, .known(let asset)): put?.ifMatch = asset.etag
+    case (.matches(let etag), _): put?.etag = etag
+    case (.exists, .known(let asset)): put?.etag = asset.etag
     case (.exists, .hidden):
       throw RPCError.invalidField(
         "if-match", "* requires permission to read the asset", reason: "CONDITION_UNSUPPORTED")
     case (.isNew, .known(let asset)): throw Self.mismatch(asset)
-    case (.isNew, _): put?.ifNoneMatch = "*"
+    case (.isNew, _): put?.mustNotExist = true
     }
   }
 
@@ -101,7 +101,7 @@ struct ContentUpload: Sendable {
 
   private func create(_ put: AssetPut?, _ current: Current) async throws(RPCError) -> String {
     var request = CreateUploadRequest(
-      zone: plan.request.zone, deviceId: plan.request.deviceId, recordType: put?.recordType ?? "")
+      zoneId: plan.request.zoneId, deviceId: plan.request.deviceId, recordType: put?.recordType ?? "")
     if request.recordType.isEmpty, case .known(let asset) = current { request.recordType = asset.recordType }
     request.sizeBytes = plan.sizeBytes
     request.sha256 = plan.sha256

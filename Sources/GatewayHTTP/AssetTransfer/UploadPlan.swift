@@ -4,7 +4,7 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 
-/// A new content for an asset, sent as the body of `PUT /sync/v1/zones/{zone}/assets/{name}/content`.
+/// A new content for an asset, sent as the body of `PUT /sync/v1/zones/{zoneId}/assets/{name}/content`.
 ///
 /// The body may be as long as the service allows, because it is not buffered here; see `ContentUpload`.
 struct UploadPlan: Sendable {
@@ -29,7 +29,7 @@ struct UploadPlan: Sendable {
 
   /// Fields of `AssetPut` that the query may set.
   static let queryFields: Set<String> = [
-    "recordType", "syncTimestamp", "recordCount", "baseEtag", "onConflict", "strict",
+    "recordType", "syncTime", "recordCount", "baseEtag", "onConflict", "strict",
   ]
   /// Metadata that is not passed on to the calls of the upload.
   private static let metadataLeft: Set<String> = ["authorization", "digest", "repr-digest"]
@@ -52,6 +52,11 @@ struct UploadPlan: Sendable {
     }
     self.request = try Self.message(tree)
     condition = try Self.condition(request)
+    // The service would refuse the put as well, but only after it has received the content.
+    guard condition != nil || self.request.put?.onConflict != .unspecified else {
+      throw RPCError.invalidField(
+        "put.onConflict", "must be set without If-Match and If-None-Match", reason: "REQUIRED")
+    }
     // Encoded bytes would differ from the declared length and digest.
     guard request["content-encoding"].map({ $0.lowercased() == "identity" }) ?? true else {
       throw RPCError(

@@ -22,7 +22,9 @@ struct AssetContentPath {
     let put = put(&schemas)
     return .object([
       "parameters": .array(
-        ["zone", "name"].map { Self.parameter($0, in: "path", .text(pattern: TextPatterns.segment), isRequired: true) }),
+        ["zoneId", "name"].map {
+          Self.parameter($0, in: "path", .text(pattern: TextPatterns.segment), isRequired: true)
+        }),
       "get": operation(
         "GetContent", "Returns the bytes of an asset", downloadText, download,
         [

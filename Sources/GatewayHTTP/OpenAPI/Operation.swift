@@ -141,8 +141,17 @@ struct Operation {
     case .none: return nil
     case .field(let name):
       guard let field = request.field(name) else { return nil }
-      let content = JSONTree.content(
-        schemas.value(of: field, in: request), ConnectRequest.unaryType, example: contract.example(of: field))
+      var schema = schemas.value(of: field, in: request)
+      var example = contract.example(of: field)
+      // A variable such as `device.id` is a member of the body `device`.
+      let paths = binding.template.variables.map(jsonPath)
+      let bound = paths.filter { $0.count == 2 && $0[0] == field.jsonName }.map { $0[1] }
+      if !bound.isEmpty, case .message(let type) = field.kind, let message = contract.messages[type] {
+        schemas.set(identifier + "Body", schemas.schema(of: message, without: Set(bound)))
+        schema = SchemaTrees.reference(toComponent: identifier + "Body")
+        example = bound.reduce(example) { $0.without([$1]) }
+      }
+      let content = JSONTree.content(schema, ConnectRequest.unaryType, example: example)
       return .object(["required": .bool(field.isRequired), "content": content])
     case .whole:
       // A variable such as `bucket.id` is a member of the member `bucket`.

@@ -48,7 +48,15 @@ extension SchemaTrees {
       return tree
     }
     if case .message("google.protobuf.FieldMask") = field.kind { return mask(field, in: message) }
-    guard field.isRepeated else { return schema(of: field.kind, field.rules) }
+    guard field.isRepeated else {
+      var tree = schema(of: field.kind, field.rules)
+      // By convention such a text is a JSON object. The format is not a registered one: tools ignore it.
+      if case .string = field.kind, field.name.hasSuffix("_json") {
+        tree.set("contentMediaType", .string("application/json"))
+        tree.set("format", .string("json-object"))
+      }
+      return tree
+    }
     let item = schema(of: field.kind, field.rules.elements.first)
     var tree = JSONTree.object(["type": .string("array"), "items": item])
     if case .repeated(let counts)? = field.rules.kind {
@@ -64,6 +72,7 @@ extension SchemaTrees {
     case .string: Self.text(rules)
     case .bytes: Self.bytes(rules)
     case .int32, .uint32, .int64, .uint64, .float, .double: Self.number(kind, rules)
+    case .message("google.protobuf.Duration"): Self.duration(rules)
     case .enumeration(let name), .message(let name): reference(name)
     case .map: .object(["type": .string("object")])
     }
@@ -115,6 +124,14 @@ extension SchemaTrees {
     tree.set("minLength", sizes.min.map { $0 / 3 * 4 + ($0 % 3 > 0 ? 4 : 0) })
     tree.set("maxLength", sizes.max.map { $0 / 3 * 4 + ($0 % 3 > 0 ? 4 : 0) })
     return tree
+  }
+
+  private static func duration(_ rules: FieldRules?) -> JSONTree {
+    guard case .duration(let range)? = rules?.kind, let low = range.lowest, let high = range.highest, low >= 0 else {
+      return wellKnown["google.protobuf.Duration"] ?? .text()
+    }
+    let pattern = TextPatterns.duration(from: UInt64(low), to: UInt64(high))
+    return .text(pattern: pattern, examples: ["\(min(max(90, low), high))s"])
   }
 
   private static func number(_ kind: Contract.Field.Kind, _ rules: FieldRules?) -> JSONTree {

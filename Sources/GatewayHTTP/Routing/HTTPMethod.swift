@@ -16,9 +16,6 @@ final class HTTPMethod: Sendable {
   /// Path of the response's etag field, outermost member first.
   let responseEtag: [String]?
 
-  /// Names of token fields, in order of preference.
-  private static let tokenNames = ["resume_token", "since"]
-
   init(_ descriptor: MethodDescriptor, index: SchemaIndex) {
     self.descriptor = descriptor
     path = Array(descriptor.path.utf8)
@@ -26,10 +23,8 @@ final class HTTPMethod: Sendable {
     let response = index.messages[descriptor.responseType] ?? MessageSchema(name: descriptor.responseType)
     binding = FieldBinding(index: index, request: request)
     token =
-      descriptor.kind == .serverStreaming
-      ? Self.tokenNames.lazy.compactMap { name in
-        response.field(name).flatMap { $0.kind == .string && request.field(name)?.kind == .string ? $0 : nil }
-      }.first : nil
+      descriptor.kind == .serverStreaming && request.field("resume_token")?.kind == .string
+      ? response.field("resume_token").flatMap { $0.kind == .string ? $0 : nil } : nil
     requestID = request.field("request_id").flatMap { $0.kind == .string && !$0.isRepeated ? $0 : nil }
     etag = Self.etag(in: request, index).map { $0.map(\.name) }
     responseEtag = Self.etag(in: response, index).map { $0.map(\.jsonName) }

@@ -12,7 +12,7 @@ extension HTTPConnection {
   /// form its body.
   func sendContent(_ message: UnsafeRawBufferPointer) {
     guard let plan = exchange?.plan else { return }
-    guard let chunk = try? DownloadAssetResponse(jsonUTF8: message), chunk.encoding == .unspecified
+    guard let chunk = try? DownloadAssetResponse(jsonUTF8: message), chunk.encoding == .identity
     else { return abandon(Self.contentInvalid) }
     if !state.isHeadSent {
       guard let asset = chunk.asset, chunk.offset == plan.range?.first ?? 0 else { return abandon(Self.contentInvalid) }

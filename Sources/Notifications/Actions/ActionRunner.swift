@@ -72,8 +72,9 @@ struct ActionRunner: Sendable {
     case .markAsRead: _ = try repository.mark([notification.id], isRead: true, user: user, transaction)
     case .delete: _ = try repository.delete([notification.id], user: user, transaction)
     case .snooze:
-      _ = try repository.snoozeBucket(
-        notification.bucketId, until: release, field: "notificationId", user: user, transaction)
+      try repository.changeSettings(of: notification.bucketId, field: "notificationId", user: user, transaction) {
+        $0.snoozeEndTime = release
+      }
     case .postpone:
       _ = try repository.setAside(notification.id, until: release, state: .postponed, user: user, transaction)
     case .navigate: run.url = action.value

@@ -22,10 +22,10 @@ struct HTTPActionRequest: Sendable, Hashable {
   /// Creates the request of a webhook. With an empty body, the notification is sent as JSON if the method carries a
   /// body.
   init(webhook: Webhook, notification: Notification) {
-    method = webhook.method.isEmpty ? WebhookRules.methodDefault : webhook.method
+    method = WebhookRules.name(of: webhook.method)
     url = webhook.url
     headers = webhook.headers
-    let carriesBody = WebhookRules.carriesBody(method)
+    let carriesBody = WebhookRules.carriesBody(webhook.method)
     if !webhook.body.isEmpty {
       body = carriesBody ? Array(webhook.body.utf8) : []
       let isJSON = webhook.body.utf8.first { !Self.isSpace($0) }.map {

@@ -127,7 +127,7 @@ struct AlertFeed: Sendable {
   {
     var delivery = NotificationDelivery(userId: request.userId, notificationId: request.notificationId)
     let record = DeliveryRecord(
-      time: ProtoTimestamp(millisecondsSince1970: repository.clockMs()), outcome: outcome, reason: reason)
+      eventTime: ProtoTimestamp(millisecondsSince1970: repository.clockMs()), outcome: outcome, reason: reason)
     delivery.record = record
     return delivery
   }

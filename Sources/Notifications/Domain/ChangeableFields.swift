@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileService
 
 /// The fields of a notification that callers may change.
@@ -46,22 +47,11 @@ enum NotificationField: String, MaskableField {
   static let repeatCountDefault: Int32 = 5
 }
 
-/// The fields of a bucket that callers may change.
+/// The fields of a bucket that admins may change. All members have the same values.
 enum BucketField: String, MaskableField {
   case name, description, color
   case iconURL = "icon_url"
   case isOrphan = "is_orphan"
-  case isMuted = "is_muted"
-  case quietHours = "quiet_hours"
-  case retention
-
-  /// Whether all members of a shared bucket have the same value.
-  var isShared: Bool {
-    switch self {
-    case .name, .description, .color, .iconURL, .isOrphan: true
-    case .isMuted, .quietHours, .retention: false
-    }
-  }
 
   func isSet(in message: Bucket) -> Bool {
     switch self {
@@ -70,9 +60,6 @@ enum BucketField: String, MaskableField {
     case .color: message.color != nil
     case .iconURL: message.iconUrl != nil
     case .isOrphan: message.isOrphan
-    case .isMuted: message.isMuted
-    case .quietHours: message.quietHours != nil
-    case .retention: message.retention != nil
     }
   }
 
@@ -83,9 +70,38 @@ enum BucketField: String, MaskableField {
     case .color: target.color = source.color
     case .iconURL: target.iconUrl = source.iconUrl
     case .isOrphan: target.isOrphan = source.isOrphan
+    }
+  }
+}
+
+/// The fields of a user's settings for a bucket that the user may change.
+enum BucketSettingsField: String, MaskableField {
+  case isMuted = "is_muted"
+  case snoozeEndTime = "snooze_end_time"
+  case quietHours = "quiet_hours"
+  case retention
+
+  func isSet(in message: BucketSettings) -> Bool {
+    switch self {
+    case .isMuted: message.isMuted
+    case .snoozeEndTime: message.snoozeEndTime != nil
+    case .quietHours: message.quietHours != nil
+    case .retention: message.retention != nil
+    }
+  }
+
+  /// Copies the field's value in the stored resolution of milliseconds.
+  func copy(from source: BucketSettings, to target: inout BucketSettings) {
+    switch self {
     case .isMuted: target.isMuted = source.isMuted
+    case .snoozeEndTime:
+      target.snoozeEndTime = source.snoozeEndTime.map {
+        ProtoTimestamp(millisecondsSince1970: $0.millisecondsSince1970)
+      }
     case .quietHours: target.quietHours = source.quietHours
-    case .retention: target.retention = source.retention == RetentionPolicy() ? nil : source.retention
+    case .retention:
+      target.retention = source.retention == RetentionPolicy() ? nil : source.retention
+      target.retention?.afterRead = source.retention?.afterRead.map { ProtoDuration(milliseconds: $0.milliseconds) }
     }
   }
 }

@@ -17,8 +17,7 @@ enum HeartbeatRules {
   /// Returns a new heartbeat, which expects its first beat from now on.
   static func begun(_ draft: Heartbeat, id: String, nowMs: Int64) -> Heartbeat {
     var heartbeat = Heartbeat(
-      id: id, name: draft.name, bucketId: draft.bucketId, periodMinutes: draft.periodMinutes,
-      graceMinutes: draft.graceMinutes)
+      id: id, name: draft.name, bucketId: draft.bucketId, period: draft.period, grace: draft.grace)
     if let given = draft.notification {
       var kept = Notification()
       for field in NotificationField.allCases where field != .bucketID { field.copy(from: given, to: &kept) }
@@ -28,6 +27,7 @@ enum HeartbeatRules {
     }
     heartbeat.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
     heartbeat.dueTime = ProtoTimestamp(millisecondsSince1970: dueMs(heartbeat, sinceMs: nowMs))
+    heartbeat.etag = Etag.text(version: 1)
     return heartbeat
   }
 
@@ -36,6 +36,7 @@ enum HeartbeatRules {
     heartbeat.lastBeatTime = ProtoTimestamp(millisecondsSince1970: nowMs)
     heartbeat.dueTime = ProtoTimestamp(millisecondsSince1970: dueMs(heartbeat, sinceMs: nowMs))
     heartbeat.isMissing = false
+    heartbeat.etag = nextEtag(heartbeat)
     return heartbeat
   }
 
@@ -45,6 +46,7 @@ enum HeartbeatRules {
     var heartbeat = heartbeat
     heartbeat.dueTime = nil
     heartbeat.isMissing = true
+    heartbeat.etag = nextEtag(heartbeat)
     return heartbeat
   }
 
@@ -59,7 +61,11 @@ enum HeartbeatRules {
   }
 
   static func dueMs(_ heartbeat: Heartbeat, sinceMs: Int64) -> Int64 {
-    sinceMs + (Int64(heartbeat.periodMinutes) + Int64(heartbeat.graceMinutes)) * 60_000
+    sinceMs + (heartbeat.period?.milliseconds ?? 0) + (heartbeat.grace?.milliseconds ?? 0)
+  }
+
+  private static func nextEtag(_ heartbeat: Heartbeat) -> String {
+    Etag.text(version: (Etag.version(heartbeat.etag) ?? 0) &+ 1)
   }
 
   /// The notification is published repeatedly and at unknown times: fixed times and inline media are not allowed.

@@ -11,10 +11,17 @@ struct BucketQuery: Sendable, Hashable {
   var after: (name: String, id: String) { (page.position.first ?? "", page.position.last ?? "") }
 
   init(_ request: ListBucketsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
-    isOfDeleted = request.onlyDeleted
+    isOfDeleted = false
     page = try PositionQuery(
-      user: user, pageSize: request.pageSize, pageToken: request.pageToken,
-      scope: [isOfDeleted ? "deleted-buckets" : "buckets"], parts: 2, limits: limits)
+      user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["buckets"], parts: 2,
+      limits: limits)
+  }
+
+  init(_ request: ListDeletedBucketsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
+    isOfDeleted = true
+    page = try PositionQuery(
+      user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["deleted-buckets"], parts: 2,
+      limits: limits)
   }
 }
 

@@ -10,10 +10,9 @@ enum QuietHoursRules {
 
   static func check(_ hours: QuietHours, _ path: String, _ violations: inout Violations) {
     var isValid = true
-    for (index, window) in hours.windows.prefix(windowsMax).enumerated() {
-      let count = violations.items.count
+    for (index, window) in hours.windows.prefix(windowsMax).enumerated() where minutes(of: window) == nil {
+      isValid = false
       check(window, "\(path).windows[\(index)]", &violations)
-      if violations.items.count > count { isValid = false }
     }
     if isValid, leavesNothing(hours) {
       violations.add("\(path).windows", "must leave at least a minute of the week", .quietHoursEndless)
@@ -34,25 +33,28 @@ enum QuietHoursRules {
     return Set(window.days.map { Int($0.rawValue) - 1 }).filter { (0..<7).contains($0) }.sorted()
   }
 
+  /// Adds violations for times beyond the day. The contract's pattern `[0-2][0-9]:[0-5][0-9]` rejects other texts.
   private static func check(_ window: QuietWindow, _ path: String, _ violations: inout Violations) {
-    if minutes(window.start).map({ $0 < dayMinutes }) != true {
+    if let start = clock(window.start), start < 30 * 60, start >= dayMinutes {
       violations.add("\(path).start", "must be HH:MM, 00:00 to 23:59", .timeOfDayInvalid)
     }
-    if minutes(window.end) == nil {
+    if let end = clock(window.end), end < 30 * 60, end > dayMinutes {
       violations.add("\(path).end", "must be HH:MM, 00:00 to 24:00", .timeOfDayInvalid)
     }
   }
 
   /// Parses `HH:MM`, 00:00 to 24:00, into minutes.
-  private static func minutes(_ text: String) -> Int? {
+  private static func minutes(_ text: String) -> Int? { clock(text).flatMap { $0 <= dayMinutes ? $0 : nil } }
+
+  /// Parses `HH:MM` with any hour into minutes.
+  private static func clock(_ text: String) -> Int? {
     let bytes = Array(text.utf8.prefix(6))
     guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
     let digits = [bytes[0], bytes[1], bytes[3], bytes[4]]
     guard digits.allSatisfy(TextRules.isDigit) else { return nil }
     let values = digits.map { Int($0 - UInt8(ascii: "0")) }
     let (hours, minutes) = (values[0] * 10 + values[1], values[2] * 10 + values[3])
-    guard minutes < 60, hours < 24 || (hours == 24 && minutes == 0) else { return nil }
-    return hours * 60 + minutes
+    return minutes < 60 ? hours * 60 + minutes : nil
   }
 
   /// Whether the windows cover every minute of a week without a clock change.

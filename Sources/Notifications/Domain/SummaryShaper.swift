@@ -27,9 +27,9 @@ enum SummaryShaper {
   ///
   /// - Parameter items: The newest unread notifications, newest first, with their full texts. Only the first five are
   ///   used.
-  static func shape(_ items: [UnreadItem], unreadCount: Int, lastUpdateMs: Int64) -> Shaped {
+  static func shape(_ items: [UnreadItem], unreadCount: Int, updateMs: Int64) -> Shaped {
     var whole = UnreadSummary(
-      unreadCount: Int32(clamping: unreadCount), lastUpdate: ProtoTimestamp(millisecondsSince1970: lastUpdateMs))
+      unreadCount: Int32(clamping: unreadCount), updateTime: ProtoTimestamp(millisecondsSince1970: updateMs))
     var cappedCount = 0
     whole.notifications = items.prefix(UnreadSummaryRules.sizeMax).map { item in
       guard let body = item.body, let shorter = capped(body) else { return item }

@@ -7,7 +7,6 @@ enum WebhookRules {
   static let headersMax = 32
   static let headerNameMax = 128
   static let headerValueMax = 2_048
-  static let methodDefault = "POST"
   /// The replacement for header values in responses. In an update, it retains the stored value.
   static let mask = "***"
 
@@ -35,7 +34,20 @@ enum WebhookRules {
   }
 
   /// Whether a method sends a body (RFC 9110, section 9.3).
-  static func carriesBody(_ method: String) -> Bool { method == "POST" || method == "PUT" || method == "PATCH" }
+  static func carriesBody(_ method: Webhook.Method) -> Bool { ![.get, .head, .delete].contains(method) }
+
+  /// Returns the name of a method in a request (RFC 9110, section 9.1).
+  static func name(of method: Webhook.Method) -> String {
+    switch method {
+    case .get: "GET"
+    case .head: "HEAD"
+    case .put: "PUT"
+    case .patch: "PATCH"
+    case .delete: "DELETE"
+    // The contract's constraint rejects other numbers; a stored webhook always has a method.
+    case .post, .unspecified, .unrecognized: "POST"
+    }
+  }
 
   /// Reports whether a name is a token (RFC 9110, section 5.6.2) of 1 to 128 characters that the sender does not set
   /// itself.
@@ -99,7 +111,7 @@ enum WebhookField: String, MaskableField {
   func isSet(in message: Webhook) -> Bool {
     switch self {
     case .name: !message.name.isEmpty
-    case .method: !message.method.isEmpty
+    case .method: message.method != .unspecified
     case .url: !message.url.isEmpty
     case .headers: !message.headers.isEmpty
     case .body: !message.body.isEmpty

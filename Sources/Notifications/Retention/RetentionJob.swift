@@ -27,12 +27,12 @@ struct RetentionJob: Sendable {
     ON CONFLICT (name) DO UPDATE SET user_id = excluded.user_id, id = excluded.id
     """
   static let bucketsSQL = """
-    SELECT user_id, id, max_age_days, max_count, after_read_hours, notification_count FROM buckets
-    WHERE (max_age_days > 0 OR max_count > 0 OR after_read_hours > 0) AND (user_id, id) > ($1, $2)
+    SELECT user_id, id, max_age_days, max_count, after_read_ms, notification_count FROM buckets
+    WHERE (max_age_days > 0 OR max_count > 0 OR after_read_ms > 0) AND (user_id, id) > ($1, $2)
     ORDER BY user_id, id LIMIT $3
     """
   static let bucketSQL = """
-    SELECT user_id, id, max_age_days, max_count, after_read_hours, notification_count FROM buckets
+    SELECT user_id, id, max_age_days, max_count, after_read_ms, notification_count FROM buckets
     WHERE user_id = $1 AND id = $2
     """
   static let oldestSQL = """
@@ -54,7 +54,7 @@ struct RetentionJob: Sendable {
       user = try row.text(0)
       bucketID = try row.text(1)
       rule = RetentionRule(
-        maxAgeDays: try row.integer(2), maxCount: try row.integer(3), afterReadHours: try row.integer(4))
+        maxAgeDays: try row.integer(2), maxCount: try row.integer(3), afterReadMs: try row.integer(4))
       count = try row.integer(5)
     }
   }

@@ -2,17 +2,17 @@ import CampanileService
 
 /// The retention policy of a bucket. A value of 0 does not apply.
 struct RetentionRule: Sendable, Hashable {
-  private static let hourMs: Int64 = 3_600_000
+  private static let dayMs: Int64 = 24 * 3_600_000
 
   var maxAgeDays: Int64
   var maxCount: Int64
-  var afterReadHours: Int64
+  var afterReadMs: Int64
 
   /// The id below which notifications are too old; nil if age does not matter.
   func expiredBelow(nowMs: Int64) -> String? {
     guard maxAgeDays > 0 else { return nil }
     return SortableID.lowerBound(
-      prefix: SortableID.notificationPrefix, timeMs: nowMs - maxAgeDays * 24 * Self.hourMs)
+      prefix: SortableID.notificationPrefix, timeMs: nowMs - maxAgeDays * Self.dayMs)
   }
 
   /// The number of oldest notifications in excess of the maximum count.
@@ -20,6 +20,6 @@ struct RetentionRule: Sendable, Hashable {
 
   /// Notifications read at or before this time are due; nil if reading does not matter.
   func readThroughMs(nowMs: Int64) -> Int64? {
-    afterReadHours > 0 ? nowMs - afterReadHours * Self.hourMs : nil
+    afterReadMs > 0 ? nowMs - afterReadMs : nil
   }
 }

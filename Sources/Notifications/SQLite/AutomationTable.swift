@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -58,8 +59,15 @@ extension WriteTransaction {
       [.blob(message.jsonUTF8Bytes()), .text(user), .integer(kind.rawValue), .text(id)])
   }
 
-  /// Throws NOT_FOUND if the user has none with this id.
-  func deleteAutomation(_ kind: AutomationKind, _ id: String, user: String, field: String) throws {
+  /// Throws NOT_FOUND if the user has none with this id, and ABORTED if `expected` is set and is not its etag.
+  ///
+  /// - Parameter etag: The etag of a stored object.
+  func deleteAutomation<M: ProtoMessage>(
+    _ kind: AutomationKind, _ id: String, user: String, field: String, expected: String, etag: (M) -> String
+  ) throws {
+    if !expected.isEmpty, let found = try automation(kind, id, user: user, as: M.self), etag(found) != expected {
+      throw RPCError.etagMismatch(field: "etag", current: etag(found))
+    }
     let count = try execute(AutomationTable.deleteSQL, [.text(user), .integer(kind.rawValue), .text(id)])
     if count == 0 { throw kind.notFound(id, field: field) }
   }

@@ -10,10 +10,10 @@ import CampanileStore
 /// Sequences ascend without gaps in commit order, because a single writer assigns them inside its transactions. A
 /// reader that has seen a sequence has therefore seen all earlier ones.
 ///
-/// A row records what changed, not the content of the notification. Readers load that from `notifications`, so that
-/// nothing is written twice. They skip a notification that no longer exists, because its deletion follows in the log.
+/// A row records what changed, not the content of the notification or bucket. Readers load that from its own table, so
+/// that nothing is written twice. They skip an object that no longer exists, because its deletion follows in the log.
 enum NotificationChangeLog {
-  static let columns = "sequence, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload"
+  static let columns = "sequence, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert"
   static let lastSQL = ChangeLogTable.lastSQL
   static let firstSQL = ChangeLogTable.firstSQL
   static let compactedSQL = ChangeLogTable.compactedSQL
@@ -25,29 +25,27 @@ enum NotificationChangeLog {
     WHERE user_id = $1 AND sequence > $2 AND (bucket_id = $3 OR previous_bucket_id = $3) LIMIT 1
     """
   static let insertSQL = """
-    INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload,
-      trace)
-    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4, $5, $6, $7, $8, $9)
+    INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, trace)
+    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4, $5, $6, $7, $8)
     """
 
-  /// Maps a row, without the notification it refers to.
-  static func change(_ row: borrowing SQLRow) throws -> NotificationChange {
-    guard let kind = NotificationChange.Kind(rawValue: try row.integer(1)) else {
+  /// Maps a row, without the object that it refers to.
+  static func change(_ row: borrowing SQLRow) throws -> LoggedChange {
+    guard let kind = LoggedChange.Kind(rawValue: try row.integer(1)) else {
       throw StoreError(.corrupt, "the change log contains an unknown kind")
     }
-    return NotificationChange(
+    return LoggedChange(
       sequence: try row.integer(0), kind: kind, bucketID: try row.text(2), notificationID: try row.text(3),
-      previousBucketID: try row.textIfPresent(4), timeMs: try row.integer(5), isAlert: try row.bool(6),
-      payload: try row.bytes(7))
+      previousBucketID: try row.textIfPresent(4), timeMs: try row.integer(5), isAlert: try row.bool(6))
   }
 }
 
 extension WriteTransaction {
-  func log(_ kind: NotificationChange.Kind, _ bucket: Bucket, atMs: Int64, user: String, _ notifier: CommitNotifier)
-    throws
-  {
-    try log(
-      kind, bucketID: bucket.id, notificationID: "", payload: bucket.jsonUTF8Bytes(), atMs: atMs, user: user, notifier)
+  /// Logs a change of a bucket.
+  func log(
+    _ kind: LoggedChange.Kind, bucketID: String, atMs: Int64, user: String, _ notifier: CommitNotifier
+  ) throws {
+    try log(kind, bucketID: bucketID, notificationID: "", atMs: atMs, user: user, notifier)
   }
 
   /// Logs the deletion of a notification or, with an empty `notificationID`, of a bucket.
@@ -61,15 +59,14 @@ extension WriteTransaction {
 
   /// Appends a change and marks its user for notification after the commit.
   func log(
-    _ kind: NotificationChange.Kind, bucketID: String, notificationID: String, movedFrom: String? = nil,
-    isAlert: Bool = false,
-    payload: [UInt8] = [], atMs: Int64, user: String, _ notifier: CommitNotifier
+    _ kind: LoggedChange.Kind, bucketID: String, notificationID: String, movedFrom: String? = nil,
+    isAlert: Bool = false, atMs: Int64, user: String, _ notifier: CommitNotifier
   ) throws {
     try execute(
       NotificationChangeLog.insertSQL,
       [
         .text(user), .integer(kind.rawValue), .text(bucketID), .text(notificationID), .text(movedFrom),
-        .integer(atMs), .bool(isAlert), .blob(payload),
+        .integer(atMs), .bool(isAlert),
         // Only alerts are sent to another service one by one.
         .text(isAlert ? CallScope.trace?.text : nil),
       ])

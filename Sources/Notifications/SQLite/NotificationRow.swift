@@ -10,6 +10,19 @@ struct StoredNotification: Sendable, Hashable {
   var createdAtMs: Int64
 }
 
+extension Notification {
+  /// The approximate size of its JSON in bytes, at which pages of notifications end.
+  var sizeBytes: Int {
+    let texts = SummaryShaper.cost(title) + SummaryShaper.cost(subtitle ?? "") + SummaryShaper.cost(body ?? "")
+    let media = attachments.reduce(0) { $0 + 256 + SummaryShaper.cost($1.url) + SummaryShaper.cost($1.name) }
+    let buttons = (actions + (tapAction.map { [$0] } ?? [])).reduce(0) {
+      $0 + 128 + SummaryShaper.cost($1.value) + SummaryShaper.cost($1.title) + SummaryShaper.cost($1.icon)
+    }
+    // Ids, times and numbers.
+    return 1_024 + texts + media + buttons
+  }
+}
+
 /// Maps rows of `notifications`.
 enum NotificationRow {
   static let columns = """

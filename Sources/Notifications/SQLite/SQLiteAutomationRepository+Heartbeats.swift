@@ -25,13 +25,15 @@ extension SQLiteAutomationRepository {
     try readSingle { try $0.automation(query, as: Heartbeat.self) }
   }
 
-  func beat(_ id: String, user: String) async throws -> Heartbeat {
-    try await storeWrite { try Self.beat(id, user: user, nowMs: clockMs(), $0, notifier) }
+  func beat(_ id: String, user: String, idempotency: IdempotentRequest?) async throws -> Heartbeat {
+    try await create(idempotency) { try Self.beat(id, user: user, nowMs: clockMs(), $0, notifier) }
   }
 
-  func deleteHeartbeat(_ id: String, user: String) async throws {
+  func deleteHeartbeat(_ id: String, etag: String, user: String) async throws {
     try await storeWrite { transaction in
-      try transaction.deleteAutomation(.heartbeat, id, user: user, field: "heartbeatId")
+      try transaction.deleteAutomation(.heartbeat, id, user: user, field: "heartbeatId", expected: etag) {
+        (heartbeat: Heartbeat) in heartbeat.etag
+      }
       try transaction.setHeartbeatTimer(id, dueMs: nil, user: user, notifier)
     }
   }

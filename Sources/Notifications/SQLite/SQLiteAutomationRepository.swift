@@ -82,8 +82,12 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     }
   }
 
-  func deleteTemplate(_ id: String, user: String) async throws {
-    try await storeWrite { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
+  func deleteTemplate(_ id: String, etag: String, user: String) async throws {
+    try await storeWrite { transaction in
+      try transaction.deleteAutomation(.template, id, user: user, field: "templateId", expected: etag) {
+        (template: Template) in template.etag
+      }
+    }
   }
 
   func createWebhook(_ draft: Webhook, user: String, idempotency: IdempotentRequest?) async throws -> Webhook {
@@ -92,9 +96,10 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
       var webhook = Webhook()
       for field in WebhookField.allCases { field.copy(from: draft, to: &webhook) }
       webhook.id = id
-      if webhook.method.isEmpty { webhook.method = WebhookRules.methodDefault }
+      if webhook.method == .unspecified { webhook.method = .post }
       webhook.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       webhook.updateTime = webhook.createTime
+      webhook.etag = Etag.text(version: 1)
       try transaction.addAutomation(.webhook, id, webhook, user: user)
       return WebhookRules.masked(webhook)
     }
@@ -109,20 +114,28 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
       guard let found = try transaction.automation(.webhook, change.id, user: user, as: Webhook.self) else {
         throw AutomationKind.webhook.notFound(change.id, field: "webhook.id")
       }
+      guard change.etag.isEmpty || change.etag == found.etag else {
+        throw RPCError.etagMismatch(field: "webhook.etag", current: found.etag)
+      }
       var webhook = found
       for field in fields { field.copy(from: change, to: &webhook) }
-      if webhook.method.isEmpty { webhook.method = WebhookRules.methodDefault }
+      if webhook.method == .unspecified { webhook.method = .post }
       var violations = Violations()
       if fields.contains(.headers) { WebhookRules.unmask(&webhook.headers, stored: found.headers, &violations) }
       try violations.check()
       guard webhook != found else { return WebhookRules.masked(found) }
       webhook.updateTime = ProtoTimestamp(millisecondsSince1970: clockMs())
+      webhook.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) &+ 1)
       try transaction.updateAutomation(.webhook, webhook.id, webhook, user: user)
       return WebhookRules.masked(webhook)
     }
   }
 
-  func deleteWebhook(_ id: String, user: String) async throws {
-    try await storeWrite { try $0.deleteAutomation(.webhook, id, user: user, field: "webhookId") }
+  func deleteWebhook(_ id: String, etag: String, user: String) async throws {
+    try await storeWrite { transaction in
+      try transaction.deleteAutomation(.webhook, id, user: user, field: "webhookId", expected: etag) {
+        (webhook: Webhook) in webhook.etag
+      }
+    }
   }
 }

@@ -32,7 +32,7 @@ extension SQLiteNotificationsRepository {
     let members = try await write { transaction in
       let bucket = try findBucket(id, user: user, field: "bucketId", transaction)
       guard bucket.role.includes(.owner) else { throw RPCError.roleMissing(.owner, field: "bucketId") }
-      guard etag.isEmpty || etag == bucket.etag else {
+      guard BucketEtag.allows(etag, bucket) else {
         throw RPCError.etagMismatch(field: "etag", current: bucket.etag)
       }
       let deletedCount = try transaction.queryOne(Self.deletedCountSQL, [.text(user)]) { try $0.integer(0) }
@@ -139,7 +139,7 @@ extension SQLiteNotificationsRepository {
           former.append(member)
           continue
         }
-        try transaction.log(.bucketCreated, shown, atMs: nowMs, user: member, notifier)
+        try transaction.log(.bucketCreated, bucketID: id, atMs: nowMs, user: member, notifier)
         try setTimer(.refillBucket, id, user: member, dueMs: nowMs + Self.resumeAfterMs, transaction)
       }
       return (members.filter { !former.contains($0) }, former)

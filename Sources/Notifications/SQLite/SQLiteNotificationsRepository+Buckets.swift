@@ -33,11 +33,13 @@ extension SQLiteNotificationsRepository {
       bucket.id = id
       bucket.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       bucket.updateTime = bucket.createTime
-      bucket.etag = Etag.text(version: 1)
+      bucket.settings = BucketSettings(bucketId: id, etag: Etag.text(version: 1))
       bucket.role = .owner
       bucket.ownerId = user
+      bucket.shareCount = 0
+      bucket.etag = BucketEtag.text(version: 1, bucket)
       try transaction.execute(BucketRow.insertSQL, BucketRow.inserting(bucket, user: user))
-      try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, notifier)
+      try transaction.log(.bucketCreated, bucketID: id, atMs: nowMs, user: user, notifier)
       try storeReply(bucket, idempotency, transaction)
       return bucket
     }
@@ -75,65 +77,80 @@ extension SQLiteNotificationsRepository {
     guard version != nil else { throw RPCError.bucketNotFound(id, field: "bucketId") }
   }
 
-  func buckets(_ query: BucketQuery) throws -> [Bucket] {
-    try readSingle { transaction in
-      try transaction.query(
+  func buckets(_ query: BucketQuery) throws -> (buckets: [Bucket], token: ResumeToken) {
+    try read { transaction in
+      let token = try present(transaction)
+      let buckets = try transaction.query(
         query.isOfDeleted ? Self.deletedBucketsSQL : Self.bucketsSQL,
         [.text(query.page.user), .text(query.after.name), .text(query.after.id), .int(query.page.pageSize + 1)],
         BucketRow.bucket)
+      return (buckets, token)
     }
   }
 
   func updateBucket(_ change: Bucket, fields: [BucketField], user: String) async throws -> Bucket {
     try await write { transaction in
       let found = try findBucket(change.id, user: user, field: "bucket.id", transaction)
-      guard change.etag.isEmpty || change.etag == found.etag else {
+      guard found.role.includes(.admin) else { throw RPCError.roleMissing(.admin, field: "bucket.id") }
+      guard BucketEtag.allows(change.etag, found) else {
         throw RPCError.etagMismatch(field: "bucket.etag", current: found.etag)
       }
       var bucket = found
       for field in fields { field.copy(from: change, to: &bucket) }
       guard bucket != found else { return found }
-      let shared = fields.filter { field in
-        guard field.isShared else { return false }
-        var one = found
-        field.copy(from: change, to: &one)
-        return one != found
-      }
-      if !shared.isEmpty, !found.role.includes(.admin) { throw RPCError.roleMissing(.admin, field: "bucket.id") }
       let nowMs = clockMs()
-      bucket = try rewrite(bucket, nowMs: nowMs, user: user, transaction)
-      if !shared.isEmpty {
-        for other in try members(of: found, beside: user, transaction) {
-          let row = try transaction.queryOne(Self.bucketSQL, [.text(other), .text(found.id)], BucketRow.bucket)
-          guard var copy = row else { continue }
-          for field in shared { field.copy(from: change, to: &copy) }
-          _ = try rewrite(copy, nowMs: nowMs, user: other, transaction)
-        }
+      for other in try members(of: found, beside: user, transaction) {
+        let row = try transaction.queryOne(Self.bucketSQL, [.text(other), .text(found.id)], BucketRow.bucket)
+        guard var copy = row else { continue }
+        for field in fields { field.copy(from: change, to: &copy) }
+        _ = try rewrite(copy, nowMs: nowMs, user: other, transaction)
       }
-      // The change may have ended muting or quiet hours.
-      try hastenReleases(user: user, nowMs: nowMs, transaction)
-      return bucket
+      return try rewrite(bucket, nowMs: nowMs, user: user, transaction)
     }
   }
 
-  /// Holds new publications until a time. Nil or a past time ends the snooze and releases what it held.
-  func snoozeBucket(_ id: String, until end: ProtoTimestamp?, field: String, user: String) async throws -> Bucket {
+  func updateBucketSettings(
+    _ change: BucketSettings, fields: [BucketSettingsField], user: String
+  ) async throws -> BucketSettings {
     try await write { transaction in
-      try snoozeBucket(id, until: end, field: field, user: user, transaction)
+      try changeSettings(
+        of: change.bucketId, field: "settings.bucketId", etag: change.etag, user: user, transaction
+      ) { settings in
+        for field in fields { field.copy(from: change, to: &settings) }
+      }
     }
   }
 
-  func snoozeBucket(
-    _ id: String, until end: ProtoTimestamp?, field: String, user: String, _ transaction: WriteTransaction
-  ) throws -> Bucket {
+  /// Changes the user's settings for a bucket, and logs the change for the user alone. Releases held notifications for
+  /// a new decision, because the change may have ended a mute, a snooze or quiet hours.
+  ///
+  /// - Parameters:
+  ///   - field: The request field with the id of the bucket, for NOT_FOUND.
+  ///   - etag: The expected etag of the settings; empty for any. ABORTED otherwise.
+  @discardableResult
+  func changeSettings(
+    of id: String, field: String, etag: String = "", user: String, _ transaction: WriteTransaction,
+    _ change: (inout BucketSettings) -> Void
+  ) throws -> BucketSettings {
     var bucket = try findBucket(id, user: user, field: field, transaction)
+    let found = bucket.settings ?? BucketSettings(bucketId: id)
+    guard etag.isEmpty || etag == found.etag else {
+      throw RPCError.etagMismatch(field: "settings.etag", current: found.etag)
+    }
     let nowMs = clockMs()
-    let end = end?.storedFuture(nowMs: nowMs)
-    guard bucket.snoozeEndTime != end else { return bucket }
-    bucket.snoozeEndTime = end
-    bucket = try rewrite(bucket, nowMs: nowMs, user: user, transaction)
+    var settings = found
+    change(&settings)
+    // A past end would be set again by every repetition.
+    settings.snoozeEndTime = settings.snoozeEndTime?.storedFuture(nowMs: nowMs)
+    guard settings != found else { return found }
+    settings.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+    settings.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) + 1)
+    bucket.etag = BucketEtag.text(version: (BucketEtag.version(bucket.etag) ?? 0) + 1, bucket)
+    try transaction.execute(
+      BucketRow.updateSettingsSQL, BucketRow.updating(settings, of: bucket, user: user))
+    try transaction.log(.bucketUpdated, bucketID: id, atMs: nowMs, user: user, notifier)
     try hastenReleases(user: user, nowMs: nowMs, transaction)
-    return bucket
+    return settings
   }
 
   func findBucket(
@@ -150,9 +167,9 @@ extension SQLiteNotificationsRepository {
   ) throws -> Bucket {
     var bucket = changed
     bucket.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-    bucket.etag = Etag.text(version: (Etag.version(changed.etag) ?? 0) + 1)
+    bucket.etag = BucketEtag.text(version: (BucketEtag.version(changed.etag) ?? 0) + 1, changed)
     try transaction.execute(BucketRow.updateSQL, BucketRow.updating(bucket, user: user))
-    try transaction.log(.bucketUpdated, bucket, atMs: nowMs, user: user, notifier)
+    try transaction.log(.bucketUpdated, bucketID: bucket.id, atMs: nowMs, user: user, notifier)
     return bucket
   }
 

@@ -135,32 +135,32 @@ extension SQLiteNotificationsRepository {
     return found
   }
 
-  func mark(_ ids: [String], isRead: Bool, user: String) async throws -> (changed: Int, counts: UnreadCounts) {
+  func mark(_ ids: [String], isRead: Bool, user: String) async throws -> BulkChange {
     try await write { transaction in
-      let changed = try mark(ids, isRead: isRead, user: user, transaction)
-      return (changed, try transaction.unreadCounts(user: user))
+      var change = try mark(ids, isRead: isRead, user: user, transaction)
+      change.counts = try transaction.unreadCounts(user: user)
+      return change
     }
   }
 
-  func mark(_ ids: [String], isRead: Bool, user: String, _ transaction: WriteTransaction) throws -> Int {
+  func mark(_ ids: [String], isRead: Bool, user: String, _ transaction: WriteTransaction) throws -> BulkChange {
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
-    // Find all of them first: if one does not exist, nothing has been changed that would have to be undone.
-    var found: [StoredNotification] = []
-    for (index, id) in ids.enumerated() {
-      found.append(try find(id, user: user, field: "notificationIds[\(index)]", transaction))
-    }
-    var changed = 0
-    var seen: Set<String> = []
-    for stored in found {
-      var marked = stored.message
-      guard (marked.readTime != nil) != isRead, seen.insert(marked.id).inserted else { continue }
+    var change = BulkChange()
+    for id in BulkChange.distinct(ids) {
+      let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.stored)
+      guard let found else {
+        change.missingIDs.append(id)
+        continue
+      }
+      var marked = found.message
+      guard (marked.readTime != nil) != isRead else { continue }
       marked.readTime = isRead ? ProtoTimestamp(millisecondsSince1970: context.nowMs) : nil
       if isRead { try acknowledge(&marked, user: user, nowMs: context.nowMs, transaction) }
-      _ = try rewrite(stored, as: marked, user: user, in: &context, transaction)
-      changed += 1
+      _ = try rewrite(found, as: marked, user: user, in: &context, transaction)
+      change.count += 1
     }
     try context.finish(transaction)
-    return changed
+    return change
   }
 
   /// Cancels pending deliveries of a notification that has been read.

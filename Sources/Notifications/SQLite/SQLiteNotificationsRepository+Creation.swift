@@ -6,6 +6,21 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
+  func reply<M: ProtoMessage>(_ type: M.Type, to request: IdempotentRequest?) async throws -> M? {
+    guard let request else { return nil }
+    return try await storeWrite { try reply(type, to: request, $0) }
+  }
+
+  private func reply<M: ProtoMessage>(
+    _ type: M.Type, to request: IdempotentRequest?, _ transaction: WriteTransaction
+  ) throws -> M? {
+    do {
+      return try storedReply(type, request, transaction)
+    } catch let failure as StoreError where failure.code == .requestIDReused {
+      return nil
+    }
+  }
+
   func createNotification(
     _ draft: NotificationDraft, user: String, idempotency: IdempotentRequest?
   ) async throws -> Notification {
@@ -47,7 +62,9 @@ extension SQLiteNotificationsRepository {
     let draft: NotificationDraft
     switch entry.draft {
     case .success(let valid): draft = valid
-    case .failure(let error): return .failure(error)
+    case .failure(let error):
+      let earlier = try reply(Notification.self, to: entry.idempotency, transaction)
+      return earlier.map { .success($0) } ?? .failure(error)
     }
     do {
       if let earlier = try storedReply(Notification.self, entry.idempotency, transaction) { return .success(earlier) }

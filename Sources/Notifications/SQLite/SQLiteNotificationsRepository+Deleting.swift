@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -22,27 +23,51 @@ extension SQLiteNotificationsRepository {
     ORDER BY deleted_at_ms DESC, id DESC LIMIT $4
     """
 
-  func deleteNotifications(_ ids: [String], user: String) async throws -> (deleted: Int, counts: UnreadCounts) {
+  func deleteNotification(_ id: String, etag: String, user: String) async throws -> UnreadCounts {
     try await write { transaction in
-      let deleted = try delete(ids, user: user, transaction)
-      return (deleted, try transaction.unreadCounts(user: user))
+      let found = try find(id, user: user, field: "notificationId", transaction)
+      guard Etag.allows(etag, version: found.version) else {
+        throw RPCError.etagMismatch(field: "etag", current: found.message.etag)
+      }
+      var context = PublishingContext(nowMs: clockMs(), limits: limits)
+      try delete(found.message, user: user, in: &context, transaction)
+      try context.finish(transaction)
+      return try transaction.unreadCounts(user: user)
     }
   }
 
-  func delete(_ ids: [String], user: String, _ transaction: WriteTransaction) throws -> Int {
+  func deleteNotifications(_ ids: [String], user: String) async throws -> BulkChange {
+    try await write { transaction in
+      var change = try delete(ids, user: user, transaction)
+      change.counts = try transaction.unreadCounts(user: user)
+      return change
+    }
+  }
+
+  @discardableResult
+  func delete(_ ids: [String], user: String, _ transaction: WriteTransaction) throws -> BulkChange {
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
-    var deleted = 0
-    for id in ids {
+    var change = BulkChange()
+    for id in BulkChange.distinct(ids) {
       let found = try transaction.queryOne(
         Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
-      guard let found else { continue }
-      try remove(found, isWithBucket: false, user: user, in: &context, transaction)
-      try transaction.logDeletion(
-        bucketID: found.bucketId, notificationID: id, atMs: context.nowMs, user: user, notifier)
-      deleted += 1
+      guard let found else {
+        change.missingIDs.append(id)
+        continue
+      }
+      try delete(found, user: user, in: &context, transaction)
+      change.count += 1
     }
     try context.finish(transaction)
-    return deleted
+    return change
+  }
+
+  private func delete(
+    _ notification: Notification, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
+  ) throws {
+    try remove(notification, isWithBucket: false, user: user, in: &context, transaction)
+    try transaction.logDeletion(
+      bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs, user: user, notifier)
   }
 
   /// Removes a notification from lists and counts, and stores it for restoring while there is room. Copies that are
@@ -82,19 +107,23 @@ extension SQLiteNotificationsRepository {
       bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs, user: user, notifier)
   }
 
-  func undeleteNotifications(_ ids: [String], user: String) async throws -> (restored: Int, counts: UnreadCounts) {
+  func undeleteNotifications(_ ids: [String], user: String) async throws -> BulkChange {
     try await write { transaction in
       var context = PublishingContext(nowMs: clockMs(), limits: limits)
-      var restored = 0
-      for id in ids {
+      var change = BulkChange()
+      for id in BulkChange.distinct(ids) {
         let found = try transaction.queryOne(Self.trashedSQL, [.text(user), .text(id)]) { row in
           try StoredJSON.message(Notification.self, row, 0, "a deleted notification")
         }
-        guard let found, try restore(found, user: user, in: &context, transaction) else { continue }
-        restored += 1
+        if let found, try restore(found, user: user, in: &context, transaction) {
+          change.count += 1
+        } else if try transaction.queryOne(Self.stateSQL, [.text(user), .text(id)], { _ in true }) == nil {
+          change.missingIDs.append(id)
+        }
       }
       try context.finish(transaction)
-      return (restored, try transaction.unreadCounts(user: user))
+      change.counts = try transaction.unreadCounts(user: user)
+      return change
     }
   }
 
@@ -126,20 +155,20 @@ extension SQLiteNotificationsRepository {
     return true
   }
 
-  /// Returns at most one notification more than the page size, last deleted first.
-  func deletedNotifications(_ query: PositionQuery) throws -> [Notification] {
+  /// Returns one page, last deleted first.
+  func deletedNotifications(_ query: PositionQuery) throws -> PageRows<Notification> {
     try readSingle { transaction in
-      try transaction.query(
-        Self.trashListSQL,
-        [
-          .text(query.user), .integer(query.position.first.flatMap { Int64($0) } ?? .max),
-          .text(query.position.last ?? ""), .int(query.pageSize + 1),
-        ]
-      ) { row in
+      var rows = PageRows<Notification>(countMax: query.pageSize)
+      let arguments: [SQLValue] = [
+        .text(query.user), .integer(query.position.first.flatMap { Int64($0) } ?? .max),
+        .text(query.position.last ?? ""), .int(query.pageSize + 1),
+      ]
+      try transaction.forEach(Self.trashListSQL, arguments) { row in
         var notification = try StoredJSON.message(Notification.self, row, 0, "a deleted notification")
         notification.deleteTime = ProtoTimestamp(millisecondsSince1970: try row.integer(1))
-        return notification
+        return rows.add(notification, sizeBytes: notification.sizeBytes)
       }
+      return rows
     }
   }
 }

@@ -8,43 +8,58 @@ import CampanileStore
 extension SQLiteNotificationsRepository {
   static let deliveriesSQL = """
     SELECT at_ms, device_id, outcome, reason, release_at_ms, push_id FROM deliveries
-    WHERE user_id = $1 AND notification_id = $2 ORDER BY at_ms DESC LIMIT $3
+    WHERE user_id = $1 AND notification_id = $2 AND (at_ms, device_id, outcome, push_id) > ($3, $4, $5, $6)
+    ORDER BY at_ms, device_id, outcome, push_id LIMIT $7
     """
-  static let deliveriesMax = 1_000
+  /// Whether the delivery of a new notification was withheld: quiet hours, snooze, mute or NO_PUSH.
+  static let withheldSQL = """
+    SELECT 1 FROM deliveries
+    WHERE user_id = $1 AND notification_id = $2 AND at_ms <= $3 AND outcome IN (3, 4, 5, 6) LIMIT 1
+    """
 
   /// Returns the delivery log of a notification, oldest first. The immediate hand-over of a new notification has no
   /// record of its own; it is derived from the notification. Throws NOT_FOUND if there is neither a notification nor a
   /// record.
-  func deliveries(of id: String, user: String) throws -> [DeliveryRecord] {
-    try read { transaction in
-      let notification = try transaction.queryOne(
-        Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
+  func deliveries(of id: String, _ query: PositionQuery) throws -> [DeliveryRecord] {
+    let after = DeliveryKey(query.position)
+    return try read { transaction in
       var records = try transaction.query(
-        Self.deliveriesSQL, [.text(user), .text(id), .int(Self.deliveriesMax)], rowsMax: Self.deliveriesMax
-      ) { row in
-        DeliveryRecord(
-          time: ProtoTimestamp(millisecondsSince1970: try row.integer(0)), deviceId: try row.text(1),
-          outcome: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), reason: try row.text(3),
-          releaseTime: try row.integerIfPresent(4).map { ProtoTimestamp(millisecondsSince1970: $0) },
-          pushId: try row.text(5))
-      }
-      records.reverse()
+        Self.deliveriesSQL, [.text(query.user), .text(id)] + after.values + [.int(query.pageSize + 1)],
+        Self.deliveryRecord)
+      let notification = try transaction.queryOne(
+        Self.notificationSQL, [.text(query.user), .text(id)], NotificationRow.notification)
       guard let notification else {
-        if records.isEmpty { throw RPCError.notificationNotFound(id, field: "notificationId") }
+        if records.isEmpty, query.position.isEmpty {
+          throw RPCError.notificationNotFound(id, field: "notificationId")
+        }
         return records
       }
-      let withheld: Set<DeliveryOutcome> = [.heldByQuietHours, .heldBySnooze, .muted, .noPush]
-      let createdMs = notification.createTime?.millisecondsSince1970 ?? 0
-      let wasWithheld = records.contains { record in
-        withheld.contains(record.outcome) && (record.time?.millisecondsSince1970 ?? 0) <= createdMs
+      if let first = try firstHandOver(of: notification, user: query.user, transaction), after < DeliveryKey(first) {
+        let place = records.firstIndex { DeliveryKey(first) < DeliveryKey($0) } ?? records.count
+        records.insert(first, at: place)
       }
-      if !wasWithheld, notification.sendCount > 0 {
-        let record = DeliveryRecord(time: notification.createTime, outcome: .handedOver)
-        let place = records.firstIndex { ($0.time?.millisecondsSince1970 ?? 0) >= createdMs } ?? records.count
-        records.insert(record, at: place)
-      }
-      return records
+      return Array(records.prefix(query.pageSize + 1))
     }
+  }
+
+  /// Returns the record of an immediate hand-over, or nil if the delivery was withheld.
+  private func firstHandOver(
+    of notification: Notification, user: String, _ transaction: ReadTransaction
+  ) throws -> DeliveryRecord? {
+    guard notification.sendCount > 0, let createTime = notification.createTime else { return nil }
+    let arguments: [SQLValue] = [
+      .text(user), .text(notification.id), .integer(createTime.millisecondsSince1970),
+    ]
+    guard try transaction.queryOne(Self.withheldSQL, arguments, { _ in true }) == nil else { return nil }
+    return DeliveryRecord(eventTime: createTime, outcome: .handedOver)
+  }
+
+  private static func deliveryRecord(_ row: borrowing SQLRow) throws -> DeliveryRecord {
+    DeliveryRecord(
+      eventTime: ProtoTimestamp(millisecondsSince1970: try row.integer(0)), deviceId: try row.text(1),
+      outcome: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), reason: try row.text(3),
+      releaseTime: try row.integerIfPresent(4).map { ProtoTimestamp(millisecondsSince1970: $0) },
+      pushId: try row.text(5))
   }
 
   /// Appends the results that the push services report. Skips records of notifications that do not exist.
@@ -60,7 +75,7 @@ extension SQLiteNotificationsRepository {
           Self.recordSQL,
           [
             .text(delivery.userId), .text(delivery.notificationId),
-            .integer(record.time?.millisecondsSince1970 ?? clockMs()), .text(record.deviceId),
+            .integer(record.eventTime?.millisecondsSince1970 ?? clockMs()), .text(record.deviceId),
             .integer(Int64(record.outcome.rawValue)), .text(record.reason), .null, .text(record.pushId),
           ])
       }
@@ -74,9 +89,7 @@ extension SQLiteNotificationsRepository {
     """
 
   /// The sequence of the latest change of all users.
-  func lastChange() throws -> Int64 {
-    try readSingle { try $0.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
-  }
+  func lastChange() throws -> Int64 { try readSingle { try $0.lastChange() } }
 
   /// Returns the content of the user's Live Activity. It is computed from the stored notifications, so it is never
   /// stale.
@@ -95,9 +108,44 @@ extension SQLiteNotificationsRepository {
         return UnreadItem(
           id: row.id, title: row.title, subtitle: row.subtitle, body: row.body, bucketId: row.bucketId,
           bucketName: buckets[row.bucketId]?.name, bucketIconUrl: buckets[row.bucketId]?.iconUrl,
-          createdAt: row.createTime)
+          createTime: row.createTime)
       }
-      return SummaryShaper.shape(items, unreadCount: Int(unread), lastUpdateMs: clockMs()).summary
+      return SummaryShaper.shape(items, unreadCount: Int(unread), updateMs: clockMs()).summary
     }
+  }
+}
+
+/// The position of a record in the delivery log of a notification.
+struct DeliveryKey: Sendable, Hashable, Comparable {
+  private let timeMs: Int64
+  private let deviceID: String
+  private let outcome: Int64
+  private let pushID: String
+
+  /// - Parameter position: The parts of a page token; empty for the first page.
+  init(_ position: [String]) {
+    timeMs = position.first.flatMap { Int64($0) } ?? .min
+    deviceID = position.count == 4 ? position[1] : ""
+    outcome = position.count == 4 ? Int64(position[2]) ?? 0 : 0
+    pushID = position.last ?? ""
+  }
+
+  init(_ record: DeliveryRecord) {
+    timeMs = record.eventTime?.millisecondsSince1970 ?? 0
+    deviceID = record.deviceId
+    outcome = Int64(record.outcome.rawValue)
+    pushID = record.pushId
+  }
+
+  /// The parts of a page token.
+  var parts: [String] { [String(timeMs), deviceID, String(outcome), pushID] }
+
+  var values: [SQLValue] { [.integer(timeMs), .text(deviceID), .integer(outcome), .text(pushID)] }
+
+  static func < (a: DeliveryKey, b: DeliveryKey) -> Bool {
+    if a.timeMs != b.timeMs { return a.timeMs < b.timeMs }
+    if a.deviceID != b.deviceID { return a.deviceID.precedes(b.deviceID) }
+    if a.outcome != b.outcome { return a.outcome < b.outcome }
+    return a.pushID.precedes(b.pushID)
   }
 }

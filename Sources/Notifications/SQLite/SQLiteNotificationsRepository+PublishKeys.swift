@@ -10,19 +10,22 @@ import CampanileStore
 extension SQLiteNotificationsRepository {
   static let keysSQL = """
     SELECT id, name, hint, expires_at_ms, created_at_ms FROM publish_keys
-    WHERE owner_id = $1 AND bucket_id = $2 ORDER BY id
+    WHERE owner_id = $1 AND bucket_id = $2 AND id > $3 ORDER BY id LIMIT $4
     """
+  static let keyCountSQL = "SELECT count(*) FROM publish_keys WHERE owner_id = $1 AND bucket_id = $2"
   static let keySQL = "SELECT owner_id, bucket_id, expires_at_ms FROM publish_keys WHERE secret_hash = $1"
   static let revokeKeySQL = "DELETE FROM publish_keys WHERE id = $1 AND owner_id = $2 AND bucket_id = $3"
 
   func createPublishKey(
-    _ key: PublishKey, secretHash: [UInt8], bucketID: String, by user: String
-  ) async throws -> PublishKey {
+    _ key: PublishKey, secretHash: [UInt8], bucketID: String, by user: String, idempotency: IdempotentRequest?
+  ) async throws -> (key: PublishKey, isRepeated: Bool) {
     try await write { transaction in
+      if let key = try storedReply(PublishKey.self, idempotency, transaction) { return (key, true) }
       let bucket = try administered(bucketID, by: user, transaction)
-      let keys = try transaction.query(
-        Self.keysSQL, [.text(bucket.ownerId), .text(bucketID)], { try $0.text(0) })
-      guard keys.count < limits.publishKeysPerBucketMax else {
+      let count = try transaction.queryOne(Self.keyCountSQL, [.text(bucket.ownerId), .text(bucketID)]) {
+        try $0.integer(0)
+      }
+      guard (count ?? 0) < Int64(limits.publishKeysPerBucketMax) else {
         throw RPCError.exhausted(
           "a bucket may have \(limits.publishKeysPerBucketMax) publish keys", .publishKeysExhausted,
           limit: limits.publishKeysPerBucketMax)
@@ -40,14 +43,18 @@ extension SQLiteNotificationsRepository {
           .text(id), .text(bucket.ownerId), .text(bucketID), .text(kept.name), .text(kept.hint), .blob(secretHash),
           .integer(kept.expireTime?.millisecondsSince1970), .integer(nowMs),
         ])
-      return kept
+      try storeReply(kept, idempotency, transaction)
+      return (kept, false)
     }
   }
 
-  func publishKeys(of bucketID: String, by user: String) throws -> [PublishKey] {
+  func publishKeys(of bucketID: String, _ query: PositionQuery) throws -> [PublishKey] {
     try read { transaction in
-      let bucket = try administered(bucketID, by: user, transaction)
-      return try transaction.query(Self.keysSQL, [.text(bucket.ownerId), .text(bucketID)]) { row in
+      let bucket = try administered(bucketID, by: query.user, transaction)
+      let arguments: [SQLValue] = [
+        .text(bucket.ownerId), .text(bucketID), .text(query.position.first ?? ""), .int(query.pageSize + 1),
+      ]
+      return try transaction.query(Self.keysSQL, arguments) { row in
         var key = PublishKey()
         key.id = try row.text(0)
         key.name = try row.text(1)

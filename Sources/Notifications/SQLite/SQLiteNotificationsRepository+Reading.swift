@@ -38,9 +38,12 @@ extension SQLiteNotificationsRepository {
     return notification
   }
 
-  func notifications(_ query: NotificationQuery) throws -> [Notification] {
+  func notifications(
+    _ query: NotificationQuery
+  ) throws -> (notifications: PageRows<Notification>, token: ResumeToken) {
     let sql = Self.listSQL(ofBucket: query.bucketID != nil, isUnreadOnly: query.isUnreadOnly)
     return try read { transaction in
+      let token = try present(transaction)
       var arguments: [SQLValue] = [
         .text(query.user), .text(query.lowerID), .text(query.upperID), .int(query.pageSize + 1),
       ]
@@ -51,7 +54,12 @@ extension SQLiteNotificationsRepository {
         else { throw RPCError.bucketNotFound(bucketID, field: "bucketId") }
         arguments.append(.text(bucketID))
       }
-      return try transaction.query(sql, arguments, NotificationRow.notification)
+      var rows = PageRows<Notification>(countMax: query.pageSize)
+      try transaction.forEach(sql, arguments) { row in
+        let notification = try NotificationRow.notification(row)
+        return rows.add(notification, sizeBytes: notification.sizeBytes)
+      }
+      return (rows, token)
     }
   }
 }

@@ -43,19 +43,28 @@ extension SQLiteNotificationsRepository {
     return notification
   }
 
-  func scheduledNotifications(_ query: PositionQuery) throws -> [Notification] {
+  func scheduledNotifications(_ query: PositionQuery) throws -> PageRows<Notification> {
     try readSingle { transaction in
-      try transaction.query(
-        Self.scheduledListSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
-        Self.scheduled)
+      var rows = PageRows<Notification>(countMax: query.pageSize)
+      let arguments: [SQLValue] = [
+        .text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1),
+      ]
+      try transaction.forEach(Self.scheduledListSQL, arguments) { row in
+        let notification = try Self.scheduled(row)
+        return rows.add(notification, sizeBytes: notification.sizeBytes)
+      }
+      return rows
     }
   }
 
-  func cancelScheduled(_ id: String, user: String) async throws {
+  func cancelScheduled(_ id: String, etag: String, user: String) async throws {
     try await write { transaction in
-      guard let notification = try takeScheduled(id, user: user, transaction) else {
-        throw RPCError.notificationNotFound(id, field: "notificationId")
+      let found = try transaction.queryOne(Self.scheduledSQL, [.text(user), .text(id)], Self.scheduled)
+      guard let notification = found else { throw RPCError.notificationNotFound(id, field: "notificationId") }
+      guard etag.isEmpty || etag == notification.etag else {
+        throw RPCError.etagMismatch(field: "etag", current: notification.etag)
       }
+      try unschedule(id, user: user, transaction)
       try dropContents(of: notification, user: user, transaction)
       try clearTimer(.deliver, id, user: user, transaction)
       try record(.cancelled, of: id, user: user, atMs: clockMs(), transaction)
@@ -88,11 +97,14 @@ extension SQLiteNotificationsRepository {
 
   private func takeScheduled(_ id: String, user: String, _ transaction: WriteTransaction) throws -> Notification? {
     let found = try transaction.queryOne(Self.scheduledSQL, [.text(user), .text(id)], Self.scheduled)
-    guard let found else { return nil }
+    if found != nil { try unschedule(id, user: user, transaction) }
+    return found
+  }
+
+  private func unschedule(_ id: String, user: String, _ transaction: WriteTransaction) throws {
     try transaction.execute(Self.unscheduleSQL, [.text(user), .text(id)])
     try transaction.execute(
       "UPDATE users SET scheduled_count = scheduled_count - 1 WHERE user_id = $1", [.text(user)])
-    return found
   }
 
   private static func scheduled(_ row: borrowing SQLRow) throws -> Notification {

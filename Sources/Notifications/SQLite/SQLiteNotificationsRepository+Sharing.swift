@@ -15,7 +15,8 @@ enum ShareOutcome: Sendable, Hashable {
 extension SQLiteNotificationsRepository {
   static let sharesSQL = """
     SELECT user_id, role, share_expires_at_ms, created_at_ms FROM buckets
-    WHERE id = $1 AND owner_id = $2 AND owner_id <> '' AND deleted_at_ms IS NULL
+    WHERE id = $1 AND owner_id = $2 AND owner_id <> '' AND deleted_at_ms IS NULL AND user_id > $3
+    ORDER BY user_id LIMIT $4
     """
   static let removeBucketSQL = "DELETE FROM buckets WHERE user_id = $1 AND id = $2"
   static let countShareSQL = "UPDATE buckets SET share_count = share_count + $1 WHERE user_id = $2 AND id = $3"
@@ -131,16 +132,18 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func shares(of id: String, by user: String) throws -> [BucketShare] {
+  func shares(of id: String, _ query: PositionQuery) throws -> [BucketShare] {
     try read { transaction in
-      let bucket = try administered(id, by: user, transaction)
-      let found = try transaction.query(Self.sharesSQL, [.text(id), .text(bucket.ownerId)]) { row in
+      let bucket = try administered(id, by: query.user, transaction)
+      let arguments: [SQLValue] = [
+        .text(id), .text(bucket.ownerId), .text(query.position.first ?? ""), .int(query.pageSize + 1),
+      ]
+      return try transaction.query(Self.sharesSQL, arguments) { row in
         BucketShare(
           userId: try row.text(0), role: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(1))),
           expireTime: try row.integerIfPresent(2).map { ProtoTimestamp(millisecondsSince1970: $0) },
           createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)))
       }
-      return found.sorted { $0.userId < $1.userId }
     }
   }
 }

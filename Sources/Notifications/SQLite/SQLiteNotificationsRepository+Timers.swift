@@ -3,6 +3,11 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
+extension Repeat {
+  /// The time between two hand-overs.
+  var everyMs: Int64 { every?.milliseconds ?? 0 }
+}
+
 extension SQLiteNotificationsRepository {
   func setTimer(
     _ kind: NotificationTimerKind, _ subject: String, user: String, dueMs: Int64, _ transaction: WriteTransaction
@@ -39,7 +44,7 @@ extension SQLiteNotificationsRepository {
     if let `repeat` = notification.`repeat`, notification.deliveryState == .sent, notification.readTime == nil,
       `repeat`.count < `repeat`.maxCount
     {
-      try setTimer(.repeat, id, user: user, dueMs: nowMs + Int64(`repeat`.everyMinutes) * 60_000, transaction)
+      try setTimer(.repeat, id, user: user, dueMs: nowMs + `repeat`.everyMs, transaction)
     }
   }
 

@@ -20,20 +20,29 @@ extension SQLiteNotificationsRepository {
 
   private func page(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> SearchPage {
     let documents = try documents(query, transaction)
-    var page = SearchPage(notifications: [])
+    var rows = PageRows<Notification>(countMax: query.pageSize)
+    var last: Int64?
     for document in documents.prefix(query.pageSize) {
-      let key = try transaction.queryOne(Self.searchedDocumentSQL, [.integer(document)]) { row in
-        (user: try row.text(0), id: try row.text(1))
+      if let notification = try notification(document, query, transaction) {
+        guard rows.add(notification, sizeBytes: notification.sizeBytes) else { break }
       }
-      guard let key, key.user == query.user else { continue }
-      let notification = try transaction.queryOne(
-        Self.notificationSQL, [.text(key.user), .text(key.id)], NotificationRow.notification)
-      // Skip notifications that were deleted or moved after they had been indexed.
-      guard let notification, query.bucketID.map({ $0 == notification.bucketId }) ?? true else { continue }
-      page.notifications.append(notification)
+      last = document
     }
-    if documents.count > query.pageSize { page.last = documents[query.pageSize - 1] }
-    return page
+    let isLast = !rows.hasMore && documents.count <= query.pageSize
+    return SearchPage(notifications: rows.items, last: isLast ? nil : last)
+  }
+
+  /// Returns nil for a notification that was deleted or moved after it had been indexed.
+  private func notification(
+    _ document: Int64, _ query: SearchPageQuery, _ transaction: ReadTransaction
+  ) throws -> Notification? {
+    let key = try transaction.queryOne(Self.searchedDocumentSQL, [.integer(document)]) { row in
+      (user: try row.text(0), id: try row.text(1))
+    }
+    guard let key, key.user == query.user else { return nil }
+    let notification = try transaction.queryOne(
+      Self.notificationSQL, [.text(key.user), .text(key.id)], NotificationRow.notification)
+    return query.bucketID == nil || notification?.bucketId == query.bucketID ? notification : nil
   }
 
   private func documents(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> [Int64] {

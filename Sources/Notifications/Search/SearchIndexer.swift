@@ -168,7 +168,7 @@ extension SearchIndexer {
     init(_ row: borrowing SQLRow) throws {
       sequence = try row.integer(0)
       let user = try row.text(2)
-      switch NotificationChange.Kind(rawValue: try row.integer(1)) {
+      switch LoggedChange.Kind(rawValue: try row.integer(1)) {
       case .notificationCreated, .notificationUpdated, .notificationDeleted:
         subject = .notification(SearchKey(user: user, notificationID: try row.text(4)))
       case .bucketCreated, .bucketDeleted: subject = .bucket(try row.text(3), user: user)

@@ -6,8 +6,6 @@ import CampanileService
 
 /// A query for one page of search results.
 struct SearchPageQuery: Sendable, Hashable {
-  static let pageSizeMax = 200
-
   var user: String
   var query: SearchQuery
   /// Nil for all buckets.
@@ -22,8 +20,6 @@ struct SearchPageQuery: Sendable, Hashable {
 
   init(_ request: SearchNotificationsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
     var violations = Violations()
-    var limits = limits
-    limits.pageSizeMax = min(limits.pageSizeMax, Self.pageSizeMax)
     self.user = user
     request.validate(into: &violations)
     try violations.check()

@@ -23,10 +23,6 @@ enum InvitationRules {
   /// The time during which a bucket cannot invite a user who declined or left. Ended invitations are retained as long.
   static let restMs = Trash.retentionMs
 
-  static func userID(_ id: String, _ violations: inout Violations, field: String = "userId") {
-    if Principal("user/\(id)") == nil { violations.add(field, "must be the id of a user", .required) }
-  }
-
   static func role(_ role: BucketRole, highest: BucketRole = .admin, _ violations: inout Violations) {
     switch role {
     case .reader, .publisher: return

@@ -17,10 +17,12 @@ protocol InvitationsRepository {
   /// Throws RESOURCE_EXHAUSTED, reasons `SHARES_EXHAUSTED` and `SHARED_BUCKETS_EXHAUSTED`, FAILED_PRECONDITION, reason
   /// `BUCKET_ID_TAKEN`, and ABORTED, reason `BUCKET_BUSY`.
   func acceptInvitation(_ id: String, by user: String) async throws -> Bucket
+  /// Stores a code. A repeated request returns the first code, and `isRepeated`.
   func createInviteCode(
-    _ code: InviteCode, secretHash: [UInt8], by user: String
-  ) async throws -> InviteCode
-  func inviteCodes(of bucketID: String, by user: String) throws -> [InviteCode]
+    _ code: InviteCode, secretHash: [UInt8], by user: String, idempotency: IdempotentRequest?
+  ) async throws -> (code: InviteCode, isRepeated: Bool)
+  /// Returns the codes of a bucket. The position of `query` is the id of a code.
+  func inviteCodes(of bucketID: String, _ query: PositionQuery) throws -> [InviteCode]
   func revokeInviteCode(_ id: String, of bucketID: String, by user: String) async throws
   /// Throws NOT_FOUND, reason `INVITE_CODE_INVALID`, and the errors of `acceptInvitation`.
   func acceptInviteCode(secretHash: [UInt8], by user: String) async throws -> Bucket

@@ -12,7 +12,10 @@ extension SQLiteNotificationsRepository {
     """
   static let codesSQL = """
     SELECT \(codeColumns) FROM invite_codes
-    WHERE owner_id = $1 AND bucket_id = $2 AND expires_at_ms > $3 ORDER BY id
+    WHERE owner_id = $1 AND bucket_id = $2 AND expires_at_ms > $3 AND id > $4 ORDER BY id LIMIT $5
+    """
+  static let codeCountSQL = """
+    SELECT count(*) FROM invite_codes WHERE owner_id = $1 AND bucket_id = $2 AND expires_at_ms > $3
     """
   static let codeSQL = "SELECT \(codeColumns) FROM invite_codes WHERE secret_hash = $1"
   static let useCodeSQL = "UPDATE invite_codes SET use_count = use_count + 1 WHERE id = $1"
@@ -25,12 +28,16 @@ extension SQLiteNotificationsRepository {
     DELETE FROM invite_codes WHERE owner_id = $1 AND bucket_id = $2 AND creator_id = $3
     """
 
-  func createInviteCode(_ code: InviteCode, secretHash: [UInt8], by user: String) async throws -> InviteCode {
+  func createInviteCode(
+    _ code: InviteCode, secretHash: [UInt8], by user: String, idempotency: IdempotentRequest?
+  ) async throws -> (code: InviteCode, isRepeated: Bool) {
     try await write { transaction in
+      if let code = try storedReply(InviteCode.self, idempotency, transaction) { return (code, true) }
       let bucket = try administered(code.bucketId, by: user, transaction)
       let (id, nowMs) = ids.next(prefix: SortableID.inviteCodePrefix)
       let key: [SQLValue] = [.text(bucket.ownerId), .text(bucket.id), .integer(nowMs)]
-      guard try transaction.query(Self.codesSQL, key, { _ in true }).count < limits.inviteCodesPerBucketMax else {
+      let count = try transaction.queryOne(Self.codeCountSQL, key) { try $0.integer(0) } ?? 0
+      guard count < Int64(limits.inviteCodesPerBucketMax) else {
         throw RPCError.exhausted(
           "a bucket may have \(limits.inviteCodesPerBucketMax) invite codes", .inviteCodesExhausted,
           limit: limits.inviteCodesPerBucketMax)
@@ -52,15 +59,19 @@ extension SQLiteNotificationsRepository {
           .text(id), .text(bucket.ownerId), .text(bucket.id), .text(user), .integer(Int64(kept.role.rawValue)),
           .integer(Int64(kept.maxUses)), .text(kept.hint), .blob(secretHash), .integer(nowMs), .integer(endMs),
         ])
-      return kept
+      try storeReply(kept, idempotency, transaction)
+      return (kept, false)
     }
   }
 
-  func inviteCodes(of bucketID: String, by user: String) throws -> [InviteCode] {
+  func inviteCodes(of bucketID: String, _ query: PositionQuery) throws -> [InviteCode] {
     try read { transaction in
-      let bucket = try administered(bucketID, by: user, transaction)
-      return try transaction.query(
-        Self.codesSQL, [.text(bucket.ownerId), .text(bucketID), .integer(clockMs())], Self.inviteCode)
+      let bucket = try administered(bucketID, by: query.user, transaction)
+      let arguments: [SQLValue] = [
+        .text(bucket.ownerId), .text(bucketID), .integer(clockMs()), .text(query.position.first ?? ""),
+        .int(query.pageSize + 1),
+      ]
+      return try transaction.query(Self.codesSQL, arguments, Self.inviteCode)
     }
   }
 

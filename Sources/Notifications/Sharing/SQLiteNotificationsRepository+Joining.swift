@@ -94,16 +94,13 @@ extension SQLiteNotificationsRepository {
     var row = bucket
     row.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
     row.updateTime = row.createTime
-    row.etag = Etag.text(version: 1)
     row.role = share.role
     row.shareExpireTime = share.expireTime
-    row.isMuted = false
-    row.snoozeEndTime = nil
-    row.quietHours = nil
-    row.retention = nil
+    row.settings = BucketSettings(bucketId: bucket.id, etag: Etag.text(version: 1))
     row.unreadCount = 0
     row.notificationCount = 0
-    row.shareCount = 0
+    row.shareCount = nil
+    row.etag = BucketEtag.text(version: 1, row)
     try transaction.execute(BucketRow.insertSQL, BucketRow.inserting(row, user: member))
     try transaction.execute(Self.countShareSQL, [1, .text(bucket.ownerId), .text(bucket.id)])
     if let expireMs = share.expireTime?.millisecondsSince1970 {
@@ -111,7 +108,7 @@ extension SQLiteNotificationsRepository {
     }
     try transaction.execute(
       Self.acceptedSQL, [.text(bucket.ownerId), .text(bucket.id), .text(member), .integer(nowMs)])
-    try transaction.log(.bucketCreated, row, atMs: nowMs, user: member, notifier)
+    try transaction.log(.bucketCreated, bucketID: row.id, atMs: nowMs, user: member, notifier)
     return row
   }
 

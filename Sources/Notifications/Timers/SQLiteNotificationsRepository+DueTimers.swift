@@ -53,7 +53,7 @@ extension SQLiteNotificationsRepository {
     switch try decide(notification, bucket, of: user, in: &context, transaction) {
     case .hold(let untilMs, _): try setTimer(.repeat, id, user: user, dueMs: untilMs, transaction)
     case .suppress:
-      try setTimer(.repeat, id, user: user, dueMs: nowMs + Int64(plan.everyMinutes) * 60_000, transaction)
+      try setTimer(.repeat, id, user: user, dueMs: nowMs + plan.everyMs, transaction)
     case .send:
       plan.count += 1
       notification.`repeat` = plan

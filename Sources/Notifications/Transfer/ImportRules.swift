@@ -15,16 +15,33 @@ enum ImportRules {
     entry.validate("\(path).", into: &violations)
     BucketRules.check(entry, path, &violations)
     times([(entry.createTime, "createTime"), (entry.updateTime, "updateTime")], isRequired: true, path, &violations)
-    times([(entry.snoozeEndTime, "snoozeEndTime")], isRequired: false, path, &violations)
     var bucket = entry
     bucket.notificationCount = 0
     bucket.unreadCount = 0
-    bucket.etag = Etag.text(version: 1)
+    bucket.shareCount = 0
+    bucket.etag = BucketEtag.text(version: 1, bucket)
+    bucket.settings = settings(entry.settings ?? BucketSettings(), of: entry.id, "\(path).settings", &violations)
     return bucket
   }
 
+  private static func settings(
+    _ entry: BucketSettings, of bucketID: String, _ path: String, _ violations: inout Violations
+  ) -> BucketSettings {
+    entry.validate("\(path).", into: &violations)
+    if let hours = entry.quietHours { QuietHoursRules.check(hours, "\(path).quietHours", &violations) }
+    times(
+      [(entry.snoozeEndTime, "snoozeEndTime"), (entry.updateTime, "updateTime")], isRequired: false, path,
+      &violations)
+    var settings = BucketSettings()
+    for field in BucketSettingsField.allCases { field.copy(from: entry, to: &settings) }
+    settings.bucketId = bucketID
+    settings.updateTime = entry.updateTime
+    settings.etag = Etag.text(version: 1)
+    return settings
+  }
+
   static func blockedUser(_ entry: BlockedUser, _ path: String, _ violations: inout Violations) -> BlockedUser {
-    InvitationRules.userID(entry.userId, &violations, field: "\(path).userId")
+    entry.validate("\(path).", into: &violations)
     times([(entry.createTime, "createTime")], isRequired: true, path, &violations)
     return entry
   }
@@ -98,6 +115,7 @@ enum ImportRules {
     heartbeat.lastBeatTime = nil
     heartbeat.dueTime = nil
     heartbeat.isMissing = false
+    heartbeat.etag = Etag.text(version: 1)
     return heartbeat
   }
 
@@ -105,7 +123,10 @@ enum ImportRules {
     id(entry.id, "w_", path, &violations)
     entry.validate("\(path).", into: &violations)
     WebhookRules.check(entry, path, &violations)
-    return entry
+    var webhook = entry
+    if webhook.method == .unspecified { webhook.method = .post }
+    webhook.etag = Etag.text(version: 1)
+    return webhook
   }
 
   static func settings(_ entry: UserSettings, _ path: String, _ violations: inout Violations) -> UserSettings {

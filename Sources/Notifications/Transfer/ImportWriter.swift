@@ -90,10 +90,9 @@ struct ImportWriter {
     var bucket = bucket
     bucket.role = .owner
     bucket.ownerId = user
-    bucket.etag = Etag.text(version: 1)
     try transaction.execute(BucketRow.insertSQL, BucketRow.inserting(bucket, user: user))
     buckets[bucket.id] = true
-    try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, notifier)
+    try transaction.log(.bucketCreated, bucketID: bucket.id, atMs: nowMs, user: user, notifier)
     return .imported
   }
 

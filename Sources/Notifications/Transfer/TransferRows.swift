@@ -20,8 +20,9 @@ enum TransferRows {
     bucket.role = .unspecified
     bucket.ownerId = ""
     bucket.shareExpireTime = nil
-    bucket.shareCount = 0
+    bucket.shareCount = nil
     bucket.etag = ""
+    bucket.settings?.etag = ""
     return bucket
   }
 }

@@ -105,9 +105,12 @@ struct UserExport: Sendable {
           template.etag = ""
           try await send(.of(.template(template)))
         case .heartbeat:
-          try await send(.of(.heartbeat(try StoredJSON.message(Heartbeat.self, row.payload, "a heartbeat"))))
+          var heartbeat = try StoredJSON.message(Heartbeat.self, row.payload, "a heartbeat")
+          heartbeat.etag = ""
+          try await send(.of(.heartbeat(heartbeat)))
         case .webhook:
           var webhook = try StoredJSON.message(Webhook.self, row.payload, "a webhook")
+          webhook.etag = ""
           webhook.headers = webhook.headers.mapValues { _ in "" }
           try await send(.of(.webhook(webhook)))
         }

@@ -79,8 +79,6 @@ struct UserImport {
   private mutating func refuse(_ failure: RPCError, at index: Int64) {
     response.refusedCount += 1
     guard response.errors.count < Self.errorsMax else { return }
-    let error = ImportError(
-      index: index, message: failure.message, reason: failure.reason, field: failure.fieldViolations.first?.field ?? "")
-    response.errors.append(error)
+    response.errors.append(ImportError(index: index, error: failure.batchError))
   }
 }

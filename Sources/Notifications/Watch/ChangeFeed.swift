@@ -12,7 +12,7 @@ struct ChangeFeed: Sendable {
   /// A change and its user.
   struct Entry: Sendable, Hashable {
     var user: String
-    var change: NotificationChange
+    var change: LoggedChange
     /// The trace of the call that caused the change, as `TraceContext.text`. Set only for alerts of sampled calls.
     var trace: String?
   }
@@ -53,7 +53,7 @@ struct ChangeFeed: Sendable {
       let entries = try transaction.query(
         Self.entriesSQL, [.integer(cursor), .int(rowsMax)], rowsMax: max(0, rowsMax)
       ) { row in
-        Entry(user: try row.text(8), change: try NotificationChangeLog.change(row), trace: try row.textIfPresent(9))
+        Entry(user: try row.text(7), change: try NotificationChangeLog.change(row), trace: try row.textIfPresent(8))
       }
       return try entries.map { entry in
         Entry(

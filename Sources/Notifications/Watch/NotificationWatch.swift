@@ -47,7 +47,7 @@ private final class WatchPage {
   private let user: String
   private let bucketID: String?
   private var position: ResumeToken
-  private var changes: ArraySlice<NotificationChange> = []
+  private var changes: ArraySlice<LoggedChange> = []
   /// Whether the watched bucket has been deleted.
   private(set) var isOver = false
 
@@ -68,25 +68,15 @@ private final class WatchPage {
   }
 
   /// Returns the response for the next change that concerns the watch, or nil after the last one.
-  func next() throws(RPCError) -> WatchNotificationsResponse? {
+  func next() -> WatchNotificationsResponse? {
     while !isOver, let change = changes.popFirst() {
       position.sequence = change.sequence
-      guard let event = try event(of: change) else { continue }
+      guard let message = change.message(watching: bucketID) else { continue }
       isOver = bucketID != nil && change.kind == .bucketDeleted
-      return WatchNotificationsResponse(
-        resumeToken: position.text(user: user), eventTime: ProtoTimestamp(millisecondsSince1970: change.timeMs),
-        event: event, alert: change.isAlert)
+      return WatchNotificationsResponse(resumeToken: position.text(user: user), event: .change(message))
     }
     // An empty slice would retain its whole base array.
     changes = []
     return nil
-  }
-
-  private func event(of change: NotificationChange) throws(RPCError) -> WatchNotificationsResponse.Event? {
-    do throws(ProtoJSONError) {
-      return try change.event(watching: bucketID)
-    } catch {
-      throw RPCError(.dataLoss, "a change in the log cannot be read", .recordDamaged)
-    }
   }
 }

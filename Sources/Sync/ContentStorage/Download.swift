@@ -25,6 +25,7 @@ struct Download: Sendable {
         .with {
           $0.asset = asset
           $0.offset = offset
+          $0.encoding = .identity
         })
     }
     let start = try await contents.run { try reader.position(of: offset) }
@@ -53,6 +54,7 @@ struct Download: Sendable {
         chunk.encoding = .gzip
       } else {
         chunk.data = data
+        chunk.encoding = .identity
       }
       return Piece(chunk: chunk, next: next)
     }

@@ -16,10 +16,9 @@ enum ChangeRules {
       case .put(let put): draft = self.change(put, "\(path)put.", limits, &violations)
       case .delete(let delete):
         NameRules.asset(delete.name, "\(path)delete.name", &violations)
-        draft = ChangeDraft(name: delete.name, ifMatch: delete.ifMatch, path: "\(path)delete.")
-      case nil:
-        violations.add("changes[\(index)]", "must be a put or a delete", .required)
-        continue
+        draft = ChangeDraft(name: delete.name, etag: delete.etag, path: "\(path)delete.")
+      // The constraint of the oneof already rejects it.
+      case nil: continue
       }
       // Compare bytes, because names that differ only in Unicode normalization are different names.
       if !names.insert(Array(draft.name.utf8).description).inserted {
@@ -35,12 +34,17 @@ enum ChangeRules {
   ) -> ChangeDraft {
     NameRules.asset(put.name, "\(path)name", &violations)
     NameRules.path(put.recordType, "\(path)recordType", &violations)
-    if !put.ifNoneMatch.isEmpty, !put.ifMatch.isEmpty {
-      violations.add("\(path)ifNoneMatch", "must be empty if ifMatch is set", .fieldNotAllowed)
+    if put.mustNotExist, !put.etag.isEmpty {
+      violations.add("\(path)mustNotExist", "must be false if etag is set", .fieldNotAllowed)
     }
     let isMerge = put.onConflict == .merge
+    let hasCondition = put.mustNotExist || !put.etag.isEmpty
+    // A put under a condition cannot displace a version that its author has not seen.
+    if put.onConflict == .unspecified, !hasCondition {
+      violations.add("\(path)onConflict", "must be set unless etag or mustNotExist is set", .required)
+    }
     if isMerge {
-      if !put.ifMatch.isEmpty || !put.ifNoneMatch.isEmpty {
+      if hasCondition {
         violations.add("\(path)onConflict", "a merge must not have conditions", .fieldNotAllowed)
       }
       if !put.recordType.isEmpty, !ContentCheck.isContainer(put.recordType) {
@@ -49,9 +53,9 @@ enum ChangeRules {
     }
     var draft = PutDraft(
       recordType: put.recordType,
-      syncTimestampMs: TimeRules.milliseconds(put.syncTimestamp, "\(path)syncTimestamp", &violations),
+      syncTimeMs: TimeRules.milliseconds(put.syncTime, "\(path)syncTime", &violations),
       recordCount: put.recordCount, content: .upload(""))
-    draft.mustBeNew = put.ifNoneMatch == "*"
+    draft.mustNotExist = put.mustNotExist
     draft.baseEtag = put.baseEtag
     draft.isStrict = put.strict
     draft.isMerge = isMerge
@@ -64,8 +68,9 @@ enum ChangeRules {
       }
     case .uploadId(let id): draft.content = .upload(id)
     case .sha256(let hash): if let digest = NameRules.digest(hash) { draft.content = .known(digest) }
-    case nil: violations.add("\(path)inlineContent", "inlineContent, uploadId or sha256 must be given", .required)
+    // The constraint of the oneof already rejects it.
+    case nil: break
     }
-    return ChangeDraft(name: put.name, ifMatch: put.ifMatch, put: draft, path: path)
+    return ChangeDraft(name: put.name, etag: put.etag, put: draft, path: path)
   }
 }

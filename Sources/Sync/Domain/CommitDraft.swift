@@ -13,7 +13,7 @@ struct CommitDraft: Sendable, Hashable {
 struct ChangeDraft: Sendable, Hashable {
   var name: String
   /// The etag that the current version must have; empty for any.
-  var ifMatch: String
+  var etag: String
   /// Nil for a deletion.
   var put: PutDraft?
   /// The path of the change in the request, for errors: `changes[2].put.`, or empty.
@@ -23,12 +23,12 @@ struct ChangeDraft: Sendable, Hashable {
 /// A new version of an asset.
 struct PutDraft: Sendable, Hashable {
   var recordType: String
-  var syncTimestampMs: Int64?
+  var syncTimeMs: Int64?
   /// 0 for a known container, which has its own count.
   var recordCount: Int64
   var content: ContentSource
   /// Whether the asset must not exist.
-  var mustBeNew = false
+  var mustNotExist = false
   var baseEtag = ""
   /// Whether the content is checked by the strict rules.
   var isStrict = false
@@ -39,6 +39,9 @@ struct PutDraft: Sendable, Hashable {
   /// Whether the condition was already checked against the version that the content is based on. The put is then never
   /// a conflict.
   var followsCurrent = false
+
+  /// Whether the current version or the upload is read before the commit.
+  var readsStored: Bool { isMerge || recordType.isEmpty }
 }
 
 /// The source of a new version's content.

@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileService
 
 extension RPCError {
-  static func zoneNotFound(_ name: String) -> RPCError { missing("zone", name, field: "zone", .zoneNotFound) }
+  static func zoneNotFound(_ id: String) -> RPCError { missing("zone", id, field: "zoneId", .zoneNotFound) }
 
   static func assetNotFound(_ name: String, field: String = "name") -> RPCError {
     missing("asset", name, field: field, .assetNotFound)
@@ -31,8 +31,8 @@ extension RPCError {
 
   static func tokenTooOld(zone: String) -> RPCError {
     RPCError(
-      .outOfRange, "the revisions after this token are no longer stored; list the assets and continue from there",
-      .tokenTooOld, errorMetadata: ["zone": zone],
+      .outOfRange, "the changes after this token are no longer stored; list the assets and continue from there",
+      .tokenTooOld, errorMetadata: ["zoneId": zone],
       fieldViolations: [
         .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
       ])

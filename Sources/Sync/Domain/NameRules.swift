@@ -5,15 +5,15 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileService
 
-/// Rules for the names of zones, assets, record types and devices that their constraints cannot express.
+/// Rules for ids and names that their constraints cannot express.
 enum NameRules {
   static let defaultZone = "ZentikSyncZone"
   static let bucketsType = "BucketsData"
   static let notificationsType = "NotificationsData"
 
-  /// Returns the zone of a request, or the default zone if it is empty, and validates its name.
+  /// Returns the zone of a request, or the default zone if it is empty, and validates its id.
   static func zone(_ name: String, _ violations: inout Violations) -> String {
-    path(name, "zone", &violations)
+    path(name, "zoneId", reason: .idInvalid, &violations)
     return name.isEmpty ? defaultZone : name
   }
 

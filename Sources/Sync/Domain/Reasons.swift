@@ -46,5 +46,4 @@ extension Reason {
   static let deviceReadOnly = Reason(rawValue: "DEVICE_READ_ONLY")
   static let devicesExhausted = Reason(rawValue: "DEVICES_EXHAUSTED")
   static let roleFixed = Reason(rawValue: "ROLE_FIXED")
-  static let mutationIDReused = Reason(rawValue: "MUTATION_ID_REUSED")
 }

@@ -36,7 +36,7 @@ struct ExportQueue: Sendable {
     ON CONFLICT (name) DO UPDATE SET value = excluded.value
     """
 
-  /// Returns the token to resume the changes from; empty at first.
+  /// Returns the token to resume the changes from; empty if all users must be listed first.
   func token() throws -> String {
     try store.readSingle { try $0.queryOne(Self.tokenSQL) { try $0.text(0) } } ?? ""
   }

@@ -12,6 +12,7 @@ struct Exporter: Sendable {
   /// The maximum number of concurrent exports.
   static let inFlightMax = 4
   private static let batchMax = 64
+  private static let staleTokenReasons = [Reason.resumeTokenInvalid.rawValue, Reason.tokenTooOld.rawValue]
 
   let queue: ExportQueue
   let link: any NotificationsLinking
@@ -36,14 +37,16 @@ struct Exporter: Sendable {
     var pauseMs: Int64 = 250
     while !Task.isCancelled {
       do {
+        if try queue.token().isEmpty { try await addAllUsers() }
         try await link.changedUsers(since: try queue.token()) { response in
-          // Without a token, the response is part of the list of all users. If that is interrupted, it must start over.
-          try await queue.add(response.userIds, token: response.resumeToken.isEmpty ? nil : response.resumeToken)
+          var users: [String] = []
+          if case .change(let change) = response.event { users = change.userIds }
+          try await queue.add(users, token: response.resumeToken)
           pauseMs = 250
-          if !response.userIds.isEmpty { signal.notify() }
+          if !users.isEmpty { signal.notify() }
         }
-      } catch let error as RPCError where error.reason == Reason.resumeTokenInvalid.rawValue {
-        // The other service was restored or replaced: list all users again.
+      } catch let error as RPCError where Self.staleTokenReasons.contains(error.reason) {
+        // This service was away for too long, or the other one was restored or replaced: list all users again.
         try? await queue.add([], token: "")
       } catch {
         // A regular end: the task is cancelled, or the connection is closed because this service stops.
@@ -56,6 +59,20 @@ struct Exporter: Sendable {
       do { try await Task.sleep(for: .milliseconds(pauseMs)) } catch { return }
       pauseMs = min(pauseMs * 2, FeedLoop.retryMsMax)
     }
+  }
+
+  /// Adds all users. Changes after the first page are then read from its token.
+  private func addAllUsers() async throws {
+    var page = try await link.users(pageToken: "")
+    let token = page.resumeToken
+    while true {
+      try await queue.add(page.userIds, token: nil)
+      if !page.userIds.isEmpty { signal.notify() }
+      if page.nextPageToken.isEmpty { break }
+      page = try await link.users(pageToken: page.nextPageToken)
+    }
+    // Stored last, because an interrupted list must start over.
+    try await queue.add([], token: token)
   }
 
   private func write() async {
@@ -122,8 +139,8 @@ extension AssetsService {
   /// Commits files that the service has generated: the name, record type and content of each.
   func export(_ files: [(String, String, [UInt8])], user: String) async throws {
     let changes = files.map { name, recordType, content in
-      let put = PutDraft(recordType: recordType, syncTimestampMs: nil, recordCount: 0, content: .inline(content))
-      return ChangeDraft(name: name, ifMatch: "", put: put, path: "")
+      let put = PutDraft(recordType: recordType, syncTimeMs: nil, recordCount: 0, content: .inline(content))
+      return ChangeDraft(name: name, etag: "", put: put, path: "")
     }
     var draft = CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes)
     try await storeAndCommit(&draft, user: user, idempotency: nil)

@@ -9,7 +9,10 @@ public protocol NotificationsLinking: Sendable {
   func markRead(_ id: String, user: String) async throws
   /// Deletes a user's notification. A missing notification is not an error.
   func delete(_ id: String, user: String) async throws
-  /// Calls `body` with the users whose data changes after a token, until the connection ends.
+  /// Returns a page of the ids of all users with data.
+  func users(pageToken: String) async throws -> ListUsersResponse
+  /// Calls `body` with the users whose data changes after a token, until the connection ends. Throws OUT_OF_RANGE,
+  /// reason `TOKEN_TOO_OLD`, if these changes are no longer stored.
   func changedUsers(since token: String, _ body: (WatchChangedUsersResponse) async throws -> Void) async throws
   /// Returns a consistent snapshot of a user's buckets and newest notifications.
   func containers(user: String, notificationsMax: Int) async throws -> ([Bucket], [Notification])
@@ -30,12 +33,19 @@ public struct NotificationsLink: NotificationsLinking {
 
   public func markRead(_ id: String, user: String) async throws {
     let request = MarkNotificationsReadRequest(notificationIds: [id])
-    try await ignoringMissing { _ = try await notifications.markNotificationsRead(request, options: options(user)) }
+    _ = try await notifications.markNotificationsRead(request, options: options(user))
   }
 
   public func delete(_ id: String, user: String) async throws {
-    let request = DeleteNotificationsRequest(notificationIds: [id])
-    try await ignoringMissing { _ = try await notifications.deleteNotifications(request, options: options(user)) }
+    let request = BatchDeleteNotificationsRequest(notificationIds: [id])
+    _ = try await notifications.batchDeleteNotifications(request, options: options(user))
+  }
+
+  public func users(pageToken: String) async throws -> ListUsersResponse {
+    let request = ListUsersRequest(pageSize: 1_000, pageToken: pageToken)
+    var options = service
+    options.timeoutMs = Self.timeoutMs
+    return try await exports.listUsers(request, options: options)
   }
 
   public func changedUsers(
@@ -68,11 +78,5 @@ public struct NotificationsLink: NotificationsLinking {
   private func options(_ user: String) -> CallOptions {
     CallOptions(
       timeoutMs: Self.timeoutMs, metadata: [Principal.metadataKey: Principal(kind: .user, id: user).name])
-  }
-
-  private func ignoringMissing(_ body: () async throws -> Void) async throws {
-    do {
-      try await body()
-    } catch let error as RPCError where error.code == .notFound {}
   }
 }

@@ -15,7 +15,7 @@ struct CommitWriter {
   let nowMs: Int64
   private(set) var zone: StoredZone
   private(set) var counters: StoredUser
-  private(set) var results: [PutAssetResponse] = []
+  private(set) var results: [AssetChangeResult] = []
 
   init(
     _ draft: CommitDraft, zone: StoredZone, counters: StoredUser, user: String, limits: SyncLimits, nowMs: Int64,
@@ -73,16 +73,16 @@ struct CommitWriter {
   private func step(_ change: ChangeDraft) throws -> Step {
     let current = try transaction.queryOne(
       VersionRow.currentSQL, [.integer(zone.number), .text(change.name)], VersionRow.version)
-    if !change.ifMatch.isEmpty, change.ifMatch != current?.etag {
-      throw RPCError.etagMismatch(field: "\(change.path)ifMatch", current: current?.etag ?? "")
+    if !change.etag.isEmpty, change.etag != current?.etag {
+      throw RPCError.etagMismatch(field: "\(change.path)etag", current: current?.etag ?? "")
     }
     var step = Step(change: change, current: current)
     guard var put = change.put else {
       guard current != nil else { throw RPCError.assetNotFound(change.name, field: "\(change.path)name") }
       return step
     }
-    if put.mustBeNew, let current {
-      throw RPCError.etagMismatch(field: "\(change.path)ifNoneMatch", current: current.etag)
+    if put.mustNotExist, let current {
+      throw RPCError.etagMismatch(field: "\(change.path)mustNotExist", current: current.etag)
     }
     if put.recordType.isEmpty { put.recordType = current?.recordType ?? "" }
     if put.recordType.isEmpty {
@@ -104,7 +104,7 @@ struct CommitWriter {
       let isKnownType = ContentCheck.isContainer(put.recordType)
       step.summary = ContentSummary(
         digest: digest, sizeBytes: version.sizeBytes, recordCount: isKnownType ? version.recordCount : nil,
-        syncTimestampMs: isKnownType ? version.syncTimestampMs : nil)
+        syncTimestampMs: isKnownType ? version.syncTimeMs : nil)
     }
     if let counted = step.summary?.recordCount, put.recordCount != 0, put.recordCount != counted {
       throw RPCError.invalidField(
@@ -138,7 +138,7 @@ struct CommitWriter {
     }
     let version = try newVersion(step)
     try transaction.execute(VersionRow.insertSQL, VersionRow.inserting(version, zone: zone.number))
-    var result = PutAssetResponse()
+    var result = AssetChangeResult()
     if let put = step.change.put, let summary = step.summary {
       try transaction.execute(
         VersionRow.setCurrentSQL, [.integer(zone.number), .text(version.name), .integer(version.version)])
@@ -150,7 +150,7 @@ struct CommitWriter {
       try transaction.execute(VersionRow.dropCurrentSQL, [.integer(zone.number), .text(version.name)])
       zone.assetCount -= 1
     }
-    result.asset = version.asset(in: zone.name)
+    result.outcome = version.outcome(in: zone.name)
     if isConflict, var lost = step.current {
       lost.isConflict = true
       lost.replacedAtMs = nowMs
@@ -171,10 +171,10 @@ struct CommitWriter {
       number = (last ?? 0) + 1
     }
     let put = step.change.put
-    let time = put?.syncTimestampMs ?? step.summary?.syncTimestampMs ?? nowMs
+    let time = put?.syncTimeMs ?? step.summary?.syncTimestampMs ?? nowMs
     return StoredVersion(
       name: step.change.name, version: zone.revision, number: number, recordType: put?.recordType ?? "",
-      syncTimestampMs: time, recordCount: step.summary?.recordCount ?? put?.recordCount ?? 0,
+      syncTimeMs: time, recordCount: step.summary?.recordCount ?? put?.recordCount ?? 0,
       sizeBytes: step.summary?.sizeBytes ?? 0, digest: step.summary?.digest, deviceID: draft.device, atMs: nowMs,
       isDeleted: put == nil, isConflict: false, replacedAtMs: put == nil ? nowMs : nil)
   }
@@ -196,7 +196,7 @@ struct CommitWriter {
   /// Whether the previously current version lost to an author who had not seen it. Versions exported by the service are
   /// never conflicts.
   private static func isConflict(_ step: Step, device: String) -> Bool {
-    guard let current = step.current, let put = step.change.put, step.change.ifMatch.isEmpty, !put.followsCurrent,
+    guard let current = step.current, let put = step.change.put, step.change.etag.isEmpty, !put.followsCurrent,
       !current.deviceID.isEmpty
     else { return false }
     return put.baseEtag.isEmpty ? current.deviceID != device : current.etag != put.baseEtag

@@ -8,7 +8,10 @@ enum DeviceRow {
   static let columns = "device_id, role, display_name, created_at_ms, acknowledged"
   static let roleSQL = "SELECT role FROM devices WHERE user_id = $1 AND device_id = $2"
   static let oneSQL = "SELECT \(columns) FROM devices WHERE user_id = $1 AND device_id = $2"
-  static let listSQL = "SELECT \(columns) FROM devices WHERE user_id = $1 ORDER BY device_id LIMIT $2"
+  /// Selects the devices after an id.
+  static let listSQL = """
+    SELECT \(columns) FROM devices WHERE user_id = $1 AND device_id > $2 ORDER BY device_id LIMIT $3
+    """
   static let insertSQL = "INSERT INTO devices (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6)"
   static let renameSQL = "UPDATE devices SET display_name = $3 WHERE user_id = $1 AND device_id = $2"
   static let acknowledgeSQL = """
@@ -29,7 +32,8 @@ enum MessageRow {
   static let insertSQL = """
     INSERT INTO messages (user_id, sequence, device_id, mutation_id, payload, at_ms) VALUES ($1, $2, $3, $4, $5, $6)
     """
-  static let ofMutationSQL = """
+  /// Selects the message that a device published with a request id.
+  static let ofRequestSQL = """
     SELECT sequence, payload FROM messages WHERE user_id = $1 AND device_id = $2 AND mutation_id = $3
     """
   static let afterSQL = """

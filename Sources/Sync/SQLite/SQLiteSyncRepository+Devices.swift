@@ -39,10 +39,11 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func devices(user: String) throws -> [SyncDevice] {
+  func devices(_ query: PositionQuery) throws -> [SyncDevice] {
     try readSingle { transaction in
       try transaction.query(
-        DeviceRow.listSQL, [.text(user), .int(limits.devicesPerUserMax)], DeviceRow.device)
+        DeviceRow.listSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
+        DeviceRow.device)
     }
   }
 
@@ -59,31 +60,34 @@ extension SQLiteSyncRepository {
   }
 
   func publish(
-    _ message: SyncUpdateMessage, device: String, mutationID: String, user: String
-  ) async throws -> (sequence: Int64, isRepeated: Bool) {
+    _ message: SyncUpdateMessage, device: String, requestID: String, user: String, idempotency: IdempotentRequest?
+  ) async throws -> Int64 {
     let payload = message.jsonUTF8Bytes()
     return try await storeWrite { transaction in
       guard try transaction.queryOne(DeviceRow.roleSQL, [.text(user), .text(device)], { try $0.integer(0) }) != nil
       else { throw RPCError.deviceNotFound(device) }
       let before = try transaction.queryOne(
-        MessageRow.ofMutationSQL, [.text(user), .text(device), .text(mutationID)]
+        MessageRow.ofRequestSQL, [.text(user), .text(device), .text(requestID)]
       ) { (try $0.integer(0), try $0.bytes(1)) }
       if let (sequence, kept) = before {
         guard kept == payload else {
-          throw RPCError.refused("mutationId", "was used for another message", .mutationIDReused)
+          throw StoreError(.requestIDReused, "the request id was used before for a different message")
         }
-        return (sequence, true)
+        return sequence
       }
+      // A message may be deleted within 24 h, because the user has too many.
+      if let reply = try storedReply(PublishUpdateResponse.self, idempotency, transaction) { return reply.sequence }
       var counters = try transaction.syncUser(user)
       let nowMs = clockMs()
       let sequence = try add(
-        payload, device: device, mutationID: mutationID, user: user, &counters, nowMs: nowMs, transaction)
+        payload, device: device, requestID: requestID, user: user, &counters, nowMs: nowMs, transaction)
       try transaction.put(counters, user: user)
       if appliesUpdates, message.type == .notificationRead || message.type == .notificationDeleted {
         try transaction.enqueue(topic: Self.applyTopic, key: user, payload: payload, nowMs: nowMs)
       }
+      try storeReply(PublishUpdateResponse(sequence: sequence), idempotency, transaction)
       notifier.changed(user)
-      return (sequence, false)
+      return sequence
     }
   }
 
@@ -91,14 +95,14 @@ extension SQLiteSyncRepository {
   ///
   /// - Returns: The message's sequence.
   private func add(
-    _ payload: [UInt8], device: String, mutationID: String, user: String, _ counters: inout StoredUser, nowMs: Int64,
+    _ payload: [UInt8], device: String, requestID: String, user: String, _ counters: inout StoredUser, nowMs: Int64,
     _ transaction: WriteTransaction
   ) throws -> Int64 {
     counters.messageSequence += 1
     let sequence = counters.messageSequence
     try transaction.execute(
       MessageRow.insertSQL,
-      [.text(user), .integer(sequence), .text(device), .text(mutationID), .blob(payload), .integer(nowMs)])
+      [.text(user), .integer(sequence), .text(device), .text(requestID), .blob(payload), .integer(nowMs)])
     guard sequence - limits.messagesPerUserMax > counters.droppedThrough else { return sequence }
     // Count the rows instead of comparing sequences, because replaced messages of the service leave gaps.
     let surplus = try transaction.queryOne(
@@ -117,37 +121,43 @@ extension SQLiteSyncRepository {
     revision: Int64, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
   ) throws {
     guard counters.deviceCount > 0 else { return }
-    let message = SyncUpdateMessage(type: .fullSync, timestamp: ProtoTimestamp(millisecondsSince1970: nowMs))
+    let message = SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(millisecondsSince1970: nowMs))
     try transaction.execute(MessageRow.dropOfServiceSQL, [.text(user)])
     _ = try add(
-      message.jsonUTF8Bytes(), device: "", mutationID: "revision-\(revision)", user: user, &counters, nowMs: nowMs,
+      message.jsonUTF8Bytes(), device: "", requestID: "revision-\(revision)", user: user, &counters, nowMs: nowMs,
       transaction)
   }
 
-  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> [SyncUpdate] {
+  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> UpdatePage {
     try read { transaction in
       let found = try transaction.queryOne(DeviceRow.oneSQL, [.text(user), .text(device)], DeviceRow.device)
       guard let found else { throw RPCError.deviceNotFound(device) }
       let counters = try transaction.syncUser(user)
       var position = max(found.acknowledgedSequence, sequence)
-      var updates: [SyncUpdate] = []
-      if position < counters.droppedThrough {
-        position = counters.droppedThrough
-        updates.append(.fullSync(through: position, atMs: clockMs()))
+      var page = UpdatePage(start: position, sequence: counters.messageSequence)
+      // A sequence that was never assigned: the database was restored from a backup.
+      let isRestored = position > counters.messageSequence
+      if isRestored || position < counters.droppedThrough {
+        position = isRestored ? counters.messageSequence : counters.droppedThrough
+        page.updates.append(.fullSync(through: position, atMs: clockMs()))
       }
-      guard countMax > updates.count else { return updates }
       // Bounded by the number of stored messages of a user.
       try transaction.forEach(MessageRow.afterSQL, [.text(user), .integer(position)]) { row in
         let source = try row.text(1)
         if source == device { return true }
+        guard page.updates.count < countMax else {
+          page.hasMore = true
+          return false
+        }
         let update = SyncUpdate(
           sequence: try row.integer(0), sourceDeviceId: source,
           message: try StoredJSON.message(SyncUpdateMessage.self, row, 2, "a message"),
           publishTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)))
-        updates.append(update)
-        return updates.count < countMax
+        page.updates.append(update)
+        return true
       }
-      return updates
+      if page.hasMore, let last = page.updates.last { page.sequence = last.sequence }
+      return page
     }
   }
 
@@ -168,6 +178,6 @@ extension SyncUpdate {
   static func fullSync(through sequence: Int64, atMs: Int64) -> SyncUpdate {
     let time = ProtoTimestamp(millisecondsSince1970: atMs)
     return SyncUpdate(
-      sequence: sequence, message: SyncUpdateMessage(type: .fullSync, timestamp: time), publishTime: time)
+      sequence: sequence, message: SyncUpdateMessage(type: .fullSync, eventTime: time), publishTime: time)
   }
 }

@@ -45,14 +45,13 @@ extension SQLiteSyncRepository {
 
   func versions(
     _ query: PositionQuery, of name: String, zone zoneName: String, conflictsOnly: Bool
-  ) throws -> [AssetVersion] {
+  ) throws -> [StoredVersion] {
     try read { transaction in
       let zone = try Self.zone(zoneName, user: query.user, transaction)
       let before = query.position.first.flatMap(Int64.init) ?? .max
       let found = try transaction.query(
         conflictsOnly ? VersionRow.conflictsSQL : VersionRow.historySQL,
-        [.integer(zone.number), .text(name), .integer(before), .int(query.pageSize + 1)]
-      ) { try VersionRow.version($0).entry(in: zoneName) }
+        [.integer(zone.number), .text(name), .integer(before), .int(query.pageSize + 1)], VersionRow.version)
       if found.isEmpty, query.position.isEmpty {
         let last = try transaction.queryOne(VersionRow.lastNumberSQL, [.integer(zone.number), .text(name)]) {
           try $0.integer(0)

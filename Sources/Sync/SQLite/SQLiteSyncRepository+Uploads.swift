@@ -5,8 +5,11 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteSyncRepository {
-  func createUpload(_ upload: StoredUpload, device: String, user: String) async throws {
+  func createUpload(
+    _ upload: StoredUpload, device: String, user: String, idempotency: IdempotentRequest?
+  ) async throws -> Upload {
     try await storeWrite { transaction in
+      if let reply = try storedReply(Upload.self, idempotency, transaction) { return reply }
       try Self.requireWriter(device, user: user, transaction)
       let zone = try Self.zone(upload.zone, user: user, transaction)
       var counters = try transaction.syncUser(user)
@@ -18,6 +21,9 @@ extension SQLiteSyncRepository {
       counters.uploadCount += 1
       try transaction.put(counters, user: user)
       try transaction.execute(UploadRow.insertSQL, UploadRow.inserting(upload, user: user))
+      let message = upload.message(receivedBytes: 0, hash: "")
+      try storeReply(message, idempotency, transaction)
+      return message
     }
   }
 

@@ -6,18 +6,21 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteSyncRepository {
-  func createZone(_ name: String, user: String) async throws -> Zone {
+  func createZone(_ name: String, user: String, idempotency: IdempotentRequest?) async throws -> Zone {
     try await storeWrite { transaction in
+      if let reply = try storedReply(Zone.self, idempotency, transaction) { return reply }
       let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
       guard found == nil else {
         throw RPCError(
-          .alreadyExists, "zone: already exists", .zoneExists,
-          fieldViolations: [.init(field: "zone", description: "already exists", reason: Reason.zoneExists.rawValue)])
+          .alreadyExists, "zoneId: already exists", .zoneExists,
+          fieldViolations: [.init(field: "zoneId", description: "already exists", reason: Reason.zoneExists.rawValue)])
       }
       var counters = try transaction.syncUser(user)
       let zone = try makeZone(name, user: user, &counters, nowMs: clockMs(), transaction)
       try transaction.put(counters, user: user)
-      return zone.message(limits)
+      let message = zone.message(limits)
+      try storeReply(message, idempotency, transaction)
+      return message
     }
   }
 
@@ -38,12 +41,15 @@ extension SQLiteSyncRepository {
     return StorageUse(usedBytes: counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits)
   }
 
-  func deleteZone(_ name: String, isForced: Bool, user: String) async throws {
+  func deleteZone(_ name: String, isForced: Bool, etag: String, user: String) async throws {
     try await storeWrite { transaction in
       let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
       guard let zone = found else { throw RPCError.zoneNotFound(name) }
+      guard Etag.allows(etag, version: zone.revision) else {
+        throw RPCError.etagMismatch(field: "etag", current: zone.etag)
+      }
       guard isForced || zone.assetCount == 0 else {
-        throw RPCError.refused("zone", "has assets; set force to delete them too", .zoneNotEmpty)
+        throw RPCError.refused("zoneId", "has assets; set force to delete them too", .zoneNotEmpty)
       }
       var counters = try transaction.syncUser(user)
       counters.zoneCount -= 1
@@ -57,18 +63,14 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func position(_ token: String, zone name: String, user: String, startsNow: Bool) throws -> ZonePosition {
-    let resumed = token.isEmpty ? nil : try ZonePosition(token, user: user)
+  func position(_ start: ChangesStart, zone name: String, user: String) throws -> ZonePosition {
+    var resumed: ZonePosition?
+    if case .token(let token) = start { resumed = try ZonePosition(token, user: user) }
     return try readSingle { transaction in
       let zone = try Self.zone(name, user: user, transaction)
-      guard let resumed else {
-        let start = ZonePosition(epoch: epoch, zone: zone.number, revision: startsNow ? zone.revision : 0)
-        // A zone created again continues the revisions of its predecessor.
-        guard startsNow || zone.compactedThrough == 0 else { throw RPCError.tokenTooOld(zone: name) }
-        return start
-      }
-      try Self.check(resumed, epoch: epoch, zone)
-      return ZonePosition(epoch: epoch, zone: zone.number, revision: resumed.revision)
+      if let resumed { try Self.check(resumed, epoch: epoch, zone) }
+      let first = start == .oldest ? zone.compactedThrough : zone.revision
+      return ZonePosition(epoch: epoch, zone: zone.number, revision: resumed?.revision ?? first)
     }
   }
 
@@ -84,34 +86,30 @@ extension SQLiteSyncRepository {
     else { throw RPCError.tokenTooOld(zone: zone.name) }
   }
 
-  func revisions(
+  func changes(
     after position: ZonePosition, zone name: String, user: String, countMax: Int
-  ) throws -> RevisionPage {
+  ) throws -> ChangePage {
     try read { transaction in
       let zone = try Self.zone(name, user: user, transaction)
       try Self.check(position, epoch: epoch, zone)
       let numbers = try transaction.query(
         VersionRow.revisionsSQL, [.integer(zone.number), .integer(position.revision), .int(max(0, countMax) + 1)]
       ) { try $0.integer(0) }
-      var page = RevisionPage(more: numbers.count > countMax)
+      var page = ChangePage(hasMore: numbers.count > countMax)
       guard let last = numbers.prefix(max(0, countMax)).last else { return page }
       var count = 0
       let arguments: [SQLValue] = [.integer(zone.number), .integer(position.revision), .integer(last)]
       try transaction.forEach(VersionRow.changesSQL, arguments) { row in
         let version = try VersionRow.version(row)
-        if page.revisions.last?.revision != version.version { page.revisions.append(ZoneRevision(first: version)) }
+        if page.changes.last?.revision != version.version { page.changes.append(ZoneChange(first: version)) }
         count += 1
-        guard count <= RevisionPage.changesMax || page.revisions.count == 1 else {
-          // Leave the whole revision to the next page.
-          page.revisions.removeLast()
-          page.more = true
+        guard count <= ChangePage.assetsMax || page.changes.count == 1 else {
+          // Leave the whole change to the next page.
+          page.changes.removeLast()
+          page.hasMore = true
           return false
         }
-        page.revisions[page.revisions.count - 1].changes.append(
-          .with {
-            $0.asset = version.asset(in: name)
-            $0.deleted = version.isDeleted
-          })
+        page.changes[page.changes.count - 1].assets.append(version.changed(in: name))
         return true
       }
       return page
@@ -119,11 +117,11 @@ extension SQLiteSyncRepository {
   }
 }
 
-extension ZoneRevision {
+extension ZoneChange {
   fileprivate init(first version: StoredVersion) {
     self.init()
     revision = version.version
-    commitTime = .init(millisecondsSince1970: version.atMs)
+    changeTime = .init(millisecondsSince1970: version.atMs)
     deviceId = version.deviceID
   }
 }

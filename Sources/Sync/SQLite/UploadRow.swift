@@ -16,6 +16,13 @@ struct StoredUpload: Sendable, Hashable {
   var expiresAtMs: Int64
   /// Nil until the upload is complete.
   var summary: ContentSummary?
+
+  /// Returns the upload with its received bytes and their hash in hexadecimal digits.
+  func message(receivedBytes: Int64, hash: String) -> Upload {
+    Upload(
+      id: id, zoneId: zone, recordType: recordType, sizeBytes: sizeBytes, receivedBytes: receivedBytes,
+      receivedSha256: hash, complete: summary != nil, expireTime: ProtoTimestamp(millisecondsSince1970: expiresAtMs))
+  }
 }
 
 /// Statements of `uploads` and the mapping of its rows.
@@ -58,7 +65,7 @@ enum UploadRow {
   /// Encodes the findings about a content as the response to a put.
   static func json(_ summary: ContentSummary) -> String {
     let asset = Asset(
-      syncTimestamp: summary.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) },
+      syncTime: summary.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) },
       recordCount: summary.recordCount ?? -1)
     let kept = PutAssetResponse(asset: asset, duplicateNames: summary.duplicateNames)
     return kept.jsonString()
@@ -68,6 +75,6 @@ enum UploadRow {
     let count = kept.asset?.recordCount ?? -1
     return ContentSummary(
       digest: digest, sizeBytes: sizeBytes, recordCount: count < 0 ? nil : count,
-      syncTimestampMs: kept.asset?.syncTimestamp?.millisecondsSince1970, duplicateNames: kept.duplicateNames)
+      syncTimestampMs: kept.asset?.syncTime?.millisecondsSince1970, duplicateNames: kept.duplicateNames)
   }
 }

@@ -10,7 +10,7 @@ struct StoredVersion: Sendable, Hashable {
   var version: Int64
   var number: Int64
   var recordType: String
-  var syncTimestampMs: Int64
+  var syncTimeMs: Int64
   var recordCount: Int64
   var sizeBytes: Int64
   /// Nil for a deletion.
@@ -24,25 +24,33 @@ struct StoredVersion: Sendable, Hashable {
 
   var etag: String { Etag.text(version: version) }
 
+  /// Returns a version that is not a deletion.
   func asset(in zone: String) -> Asset {
-    .with {
-      $0.zone = zone
-      $0.name = name
-      $0.version = version
-      $0.etag = etag
-      $0.updateTime = ProtoTimestamp(millisecondsSince1970: atMs)
-      $0.deviceId = deviceID
-      guard !isDeleted else { return }
-      $0.recordType = recordType
-      $0.syncTimestamp = ProtoTimestamp(millisecondsSince1970: syncTimestampMs)
-      $0.recordCount = recordCount
-      $0.sizeBytes = sizeBytes
-      $0.sha256 = digest?.hexadecimal ?? ""
-    }
+    Asset(
+      zoneId: zone, name: name, recordType: recordType, syncTime: ProtoTimestamp(millisecondsSince1970: syncTimeMs),
+      recordCount: recordCount, sizeBytes: sizeBytes, sha256: digest?.hexadecimal ?? "", version: version, etag: etag,
+      updateTime: ProtoTimestamp(millisecondsSince1970: atMs), deviceId: deviceID)
+  }
+
+  /// Returns a deletion.
+  func deletion(in zone: String) -> AssetDeleted {
+    AssetDeleted(
+      zoneId: zone, name: name, version: version, deleteTime: ProtoTimestamp(millisecondsSince1970: atMs),
+      deviceId: deviceID)
   }
 
   func entry(in zone: String) -> AssetVersion {
-    AssetVersion(asset: asset(in: zone), deleted: isDeleted, conflict: isConflict, current: replacedAtMs == nil)
+    AssetVersion(
+      state: isDeleted ? .assetDeleted(deletion(in: zone)) : .asset(asset(in: zone)), conflict: isConflict,
+      current: replacedAtMs == nil)
+  }
+
+  func changed(in zone: String) -> ChangedAsset {
+    ChangedAsset(change: isDeleted ? .assetDeleted(deletion(in: zone)) : .asset(asset(in: zone)))
+  }
+
+  func outcome(in zone: String) -> AssetChangeResult.Outcome {
+    isDeleted ? .assetDeleted(deletion(in: zone)) : .asset(asset(in: zone))
   }
 }
 
@@ -133,7 +141,7 @@ enum VersionRow {
     }
     return StoredVersion(
       name: try row.text(0), version: try row.integer(1), number: try row.integer(2), recordType: try row.text(3),
-      syncTimestampMs: try row.integer(4), recordCount: try row.integer(5), sizeBytes: try row.integer(6),
+      syncTimeMs: try row.integer(4), recordCount: try row.integer(5), sizeBytes: try row.integer(6),
       digest: digest, deviceID: try row.text(8), atMs: try row.integer(9), isDeleted: try row.bool(10),
       isConflict: try row.bool(11), replacedAtMs: try row.integerIfPresent(12))
   }
@@ -141,7 +149,7 @@ enum VersionRow {
   static func inserting(_ version: StoredVersion, zone: Int64) -> [SQLValue] {
     [
       .text(version.name), .integer(version.version), .integer(version.number), .text(version.recordType),
-      .integer(version.syncTimestampMs), .integer(version.recordCount), .integer(version.sizeBytes),
+      .integer(version.syncTimeMs), .integer(version.recordCount), .integer(version.sizeBytes),
       .blob(version.digest?.bytes), .text(version.deviceID), .integer(version.atMs), .bool(version.isDeleted),
       .bool(version.isConflict), .integer(version.replacedAtMs), .integer(zone),
     ]

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 import CampanileStore
 
 /// A zone as stored.
@@ -13,10 +14,13 @@ struct StoredZone: Sendable, Hashable {
   var createdAtMs: Int64
   var updatedAtMs: Int64
 
+  var etag: String { Etag.text(version: revision) }
+
   func message(_ limits: SyncLimits) -> Zone {
     .with {
-      $0.name = name
+      $0.id = name
       $0.revision = revision
+      $0.etag = etag
       $0.assetCount = Int32(clamping: assetCount)
       $0.storage = StorageUse(usedBytes: usedBytes, limitBytes: limits.zoneBytesMax, limits: limits)
       if createdAtMs > 0 { $0.createTime = ProtoTimestamp(millisecondsSince1970: createdAtMs) }

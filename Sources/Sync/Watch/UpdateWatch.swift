@@ -15,18 +15,18 @@ struct UpdateWatch: Sendable {
   func run(
     device: String, after start: Int64, user: String, send: (WatchUpdatesResponse) async throws -> Void
   ) async throws {
+    // Register before the first read, so that no message is missed.
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
-    var position = start
+    var page = try repository.updates(for: device, after: start, user: user, countMax: Self.pageUpdates)
+    try await send(WatchUpdatesResponse(sequence: page.start, event: .started(.init())))
     while true {
-      let updates = try repository.updates(
-        for: device, after: position, user: user, countMax: Self.pageUpdates)
-      for update in updates {
-        position = update.sequence
-        try await send(WatchUpdatesResponse(update: update))
+      for update in page.updates {
+        try await send(WatchUpdatesResponse(sequence: update.sequence, event: .update(update)))
       }
       // A message published after this read sets the signal, which remembers it.
-      if updates.count < Self.pageUpdates { try await signal.wait() }
+      if !page.hasMore { try await signal.wait() }
+      page = try repository.updates(for: device, after: page.sequence, user: user, countMax: Self.pageUpdates)
     }
   }
 }

@@ -3,6 +3,21 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
+/// The start of a list or watch of a zone's changes.
+enum ChangesStart: Sendable, Hashable {
+  /// After the newest change.
+  case present
+  /// Before the oldest retained change.
+  case oldest
+  /// After the changes that a token stands for.
+  case token(String)
+
+  /// Returns the start of a request. A client that resumes may still set `fromStart`, so a token prevails.
+  init(_ token: String, fromStart: Bool) {
+    self = !token.isEmpty ? .token(token) : fromStart ? .oldest : .present
+  }
+}
+
 /// A client's position in the revisions of a zone.
 struct ZonePosition: Sendable, Hashable {
   /// The epoch of the store.

@@ -5,9 +5,6 @@ import SwiftProtobufPluginLibrary
 struct TypeScriptServices {
   private let types: TypeScriptTypes
 
-  /// Names of token fields, in order of preference: the gateway's event streams resume by the same.
-  private static let tokenNames = ["resume_token", "since"]
-
   init(_ types: TypeScriptTypes) { self.types = types }
 
   /// Appends the declaration of a service's table.
@@ -45,16 +42,15 @@ struct TypeScriptServices {
     return types.runtime(method.kindName.prefix(1).uppercased() + method.kindName.dropFirst() + "Method") + arguments
   }
 
-  /// Returns the JSON name of the string field that is the resume token of both the request and each response.
+  /// Returns the JSON name of the resume token, which is a field of both the request and each response. The gateway's
+  /// event streams resume by the same field.
   private static func token(_ method: MethodDescriptor) -> String? {
     guard method.serverStreaming, !method.clientStreaming else { return nil }
-    return tokenNames.lazy.compactMap { name in
-      let fields = [method.inputType, method.outputType].map { message in
-        message.fields.first { $0.name == name && $0.type == .string && !$0.isRepeated }
-      }
-      guard let request = fields[0], fields[1] != nil else { return nil }
-      return request.jsonName ?? Names.camelCase(name)
-    }.first
+    let fields = [method.inputType, method.outputType].map { message in
+      message.fields.first { $0.name == "resume_token" && $0.type == .string && !$0.isRepeated }
+    }
+    guard let request = fields[0], fields[1] != nil else { return nil }
+    return request.jsonName ?? Names.camelCase(request.name)
   }
 
   private static func name(_ method: MethodDescriptor) -> String {

@@ -209,6 +209,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `body`. Subsequent reads from it will return its default value.
   mutating func clearBody() {_uniqueStorage()._body = nil}
 
+  /// If a request does not set it, the server sets NORMAL.
   var priority: Campanile_Notifications_V1_Notification.Priority {
     get {_storage._priority}
     set {_uniqueStorage()._priority = newValue}
@@ -409,8 +410,15 @@ nonisolated struct Campanile_Notifications_V1_Repeat: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// 1 to 1440.
-  var everyMinutes: Int32 = 0
+  /// The time between two hand-overs: 1 minute to 1 day.
+  var every: SwiftProtobuf.Google_Protobuf_Duration {
+    get {_every ?? SwiftProtobuf.Google_Protobuf_Duration()}
+    set {_every = newValue}
+  }
+  /// Returns true if `every` has been explicitly set.
+  var hasEvery: Bool {self._every != nil}
+  /// Clears the value of `every`. Subsequent reads from it will return its default value.
+  mutating func clearEvery() {self._every = nil}
 
   /// 1 to 100; 0 means 5.
   var maxCount: Int32 = 0
@@ -421,6 +429,8 @@ nonisolated struct Campanile_Notifications_V1_Repeat: Sendable {
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
+
+  fileprivate var _every: SwiftProtobuf.Google_Protobuf_Duration? = nil
 }
 
 /// Attachment is a medium shown with a notification.
@@ -768,7 +778,7 @@ nonisolated extension Campanile_Notifications_V1_Notification.Priority: SwiftPro
 
 nonisolated extension Campanile_Notifications_V1_Repeat: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Repeat"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}every_minutes\0\u{3}max_count\0\u{1}count\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}every\0\u{3}max_count\0\u{1}count\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -776,7 +786,7 @@ nonisolated extension Campanile_Notifications_V1_Repeat: SwiftProtobuf.Message, 
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularInt32Field(value: &self.everyMinutes) }()
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._every) }()
       case 2: try { try decoder.decodeSingularInt32Field(value: &self.maxCount) }()
       case 3: try { try decoder.decodeSingularInt32Field(value: &self.count) }()
       default: break
@@ -785,9 +795,13 @@ nonisolated extension Campanile_Notifications_V1_Repeat: SwiftProtobuf.Message, 
   }
 
   func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    if self.everyMinutes != 0 {
-      try visitor.visitSingularInt32Field(value: self.everyMinutes, fieldNumber: 1)
-    }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._every {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
     if self.maxCount != 0 {
       try visitor.visitSingularInt32Field(value: self.maxCount, fieldNumber: 2)
     }
@@ -798,7 +812,7 @@ nonisolated extension Campanile_Notifications_V1_Repeat: SwiftProtobuf.Message, 
   }
 
   static func ==(lhs: Campanile_Notifications_V1_Repeat, rhs: Campanile_Notifications_V1_Repeat) -> Bool {
-    if lhs.everyMinutes != rhs.everyMinutes {return false}
+    if lhs._every != rhs._every {return false}
     if lhs.maxCount != rhs.maxCount {return false}
     if lhs.count != rhs.count {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}

@@ -183,6 +183,24 @@ nonisolated struct Campanile_Testing_V1_Constraints: @unchecked Sendable {
     set {_uniqueStorage()._ignoredItems = newValue}
   }
 
+  var span: SwiftProtobuf.Google_Protobuf_Duration {
+    get {_storage._span ?? SwiftProtobuf.Google_Protobuf_Duration()}
+    set {_uniqueStorage()._span = newValue}
+  }
+  /// Returns true if `span` has been explicitly set.
+  var hasSpan: Bool {_storage._span != nil}
+  /// Clears the value of `span`. Subsequent reads from it will return its default value.
+  mutating func clearSpan() {_uniqueStorage()._span = nil}
+
+  var least: SwiftProtobuf.Google_Protobuf_Duration {
+    get {_storage._least ?? SwiftProtobuf.Google_Protobuf_Duration()}
+    set {_uniqueStorage()._least = newValue}
+  }
+  /// Returns true if `least` has been explicitly set.
+  var hasLeast: Bool {_storage._least != nil}
+  /// Clears the value of `least`. Subsequent reads from it will return its default value.
+  mutating func clearLeast() {_uniqueStorage()._least = nil}
+
   var ignored: Campanile_Testing_V1_Constraints {
     get {_storage._ignored ?? Campanile_Testing_V1_Constraints()}
     set {_uniqueStorage()._ignored = newValue}
@@ -291,7 +309,7 @@ fileprivate nonisolated let _protobuf_package = "campanile.testing.v1"
 
 nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Constraints"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}length\0\u{1}size\0\u{1}given\0\u{1}either\0\u{1}pattern\0\u{1}one\0\u{1}maybe\0\u{1}present\0\u{1}data\0\u{1}blob\0\u{1}small\0\u{1}wide\0\u{1}positive\0\u{1}most\0\u{1}ratio\0\u{1}share\0\u{1}color\0\u{1}known\0\u{3}any_color\0\u{3}some_color\0\u{1}texts\0\u{3}none_or_two\0\u{1}colors\0\u{1}names\0\u{1}numbered\0\u{3}ignored_values\0\u{3}ignored_items\0\u{1}ignored\0\u{1}inner\0\u{1}inners\0\u{1}text\0\u{1}message\0\u{1}number\0\u{1}left\0\u{1}right\0\u{1}scalars\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}length\0\u{1}size\0\u{1}given\0\u{1}either\0\u{1}pattern\0\u{1}one\0\u{1}maybe\0\u{1}present\0\u{1}data\0\u{1}blob\0\u{1}small\0\u{1}wide\0\u{1}positive\0\u{1}most\0\u{1}ratio\0\u{1}share\0\u{1}color\0\u{1}known\0\u{3}any_color\0\u{3}some_color\0\u{1}texts\0\u{3}none_or_two\0\u{1}colors\0\u{1}names\0\u{1}numbered\0\u{3}ignored_values\0\u{3}ignored_items\0\u{1}ignored\0\u{1}inner\0\u{1}inners\0\u{1}text\0\u{1}message\0\u{1}number\0\u{1}left\0\u{1}right\0\u{1}scalars\0\u{1}span\0\u{1}least\0")
 
   fileprivate class _StorageClass {
     var _length: String = String()
@@ -321,6 +339,8 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
     var _numbered: Dictionary<Int32,Campanile_Testing_V1_Constraints> = [:]
     var _ignoredValues: Dictionary<Bool,Campanile_Testing_V1_Constraints> = [:]
     var _ignoredItems: [Campanile_Testing_V1_Constraints] = []
+    var _span: SwiftProtobuf.Google_Protobuf_Duration? = nil
+    var _least: SwiftProtobuf.Google_Protobuf_Duration? = nil
     var _ignored: Campanile_Testing_V1_Constraints? = nil
     var _inner: Campanile_Testing_V1_Constraints? = nil
     var _inners: [Campanile_Testing_V1_Constraints] = []
@@ -364,6 +384,8 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
       _numbered = source._numbered
       _ignoredValues = source._ignoredValues
       _ignoredItems = source._ignoredItems
+      _span = source._span
+      _least = source._least
       _ignored = source._ignored
       _inner = source._inner
       _inners = source._inners
@@ -464,6 +486,8 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
           }
         }()
         case 36: try { try decoder.decodeSingularMessageField(value: &_storage._scalars) }()
+        case 37: try { try decoder.decodeSingularMessageField(value: &_storage._span) }()
+        case 38: try { try decoder.decodeSingularMessageField(value: &_storage._least) }()
         default: break
         }
       }
@@ -595,6 +619,12 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
       try { if let v = _storage._scalars {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 36)
       } }()
+      try { if let v = _storage._span {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 37)
+      } }()
+      try { if let v = _storage._least {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 38)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -631,6 +661,8 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
         if _storage._numbered != rhs_storage._numbered {return false}
         if _storage._ignoredValues != rhs_storage._ignoredValues {return false}
         if _storage._ignoredItems != rhs_storage._ignoredItems {return false}
+        if _storage._span != rhs_storage._span {return false}
+        if _storage._least != rhs_storage._least {return false}
         if _storage._ignored != rhs_storage._ignored {return false}
         if _storage._inner != rhs_storage._inner {return false}
         if _storage._inners != rhs_storage._inners {return false}

@@ -40,7 +40,7 @@ final class ActivityUser: @unchecked Sendable {
     for state in 1...stepCount {
       await world.sleep(ms: Int64(chance.below(90)))
       let request = UpdateActivityRequest(
-        activityId: activityID, contentState: try? ProtoStruct(json: "{\"n\":\(state)}"))
+        activityId: activityID, contentStateJson: "{\"n\":\(state)}")
       switch await call("UpdateActivity", { try await activities.updateActivity(request, options: $0) }) {
       case .success: acknowledged = state
       // It may also be executed after later ones.
@@ -52,7 +52,7 @@ final class ActivityUser: @unchecked Sendable {
   private func start(_ activities: ActivitiesServiceClient) async -> Bool {
     let request = StartActivityRequest(
       activityId: activityID, app: Self.app, environment: "development", origin: .local,
-      contentState: try? ProtoStruct(json: "{\"n\":0}"), requestId: "start-\(name)")
+      contentStateJson: "{\"n\":0}", requestId: "start-\(name)")
     var isStarted = false
     for _ in 0..<200 where !isStarted {
       if case .success = await call("StartActivity", { try await activities.startActivity(request, options: $0) }) {
@@ -85,7 +85,7 @@ final class ActivityUser: @unchecked Sendable {
       method: ActivitiesServiceMethods.getActivity, principal: Principal(kind: .user, id: name))
     do {
       let request = GetActivityRequest(activityId: activityID)
-      let state = try await component.activities.getActivity(request, context: context).activity?.contentState?.json
+      let state = try await component.activities.getActivity(request, context: context).activity?.contentStateJson
       guard let state else { return world.check(false, "\(name): the activity has no state") }
       let number = Int(state.filter(\.isNumber)) ?? -1
       world.check(number >= 0, "\(name): the state is \(state)")

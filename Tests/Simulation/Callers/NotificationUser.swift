@@ -99,9 +99,9 @@ final class NotificationUser: @unchecked Sendable {
 
   private func delete() async {
     guard let id = someID else { return }
-    let request = DeleteNotificationsRequest.with { $0.notificationIds = [id] }
+    let request = BatchDeleteNotificationsRequest.with { $0.notificationIds = [id] }
     deletions[id, default: Fate()].note(
-      await call("Delete") { try await client.deleteNotifications(request, options: $0) })
+      await call("Delete") { try await client.batchDeleteNotifications(request, options: $0) })
   }
 
   // MARK: final checks

@@ -108,7 +108,7 @@ struct WireTap {
   }
 
   private mutating func changeMessages(_ frames: inout [String], _ plant: Plant) -> Bool {
-    guard let place = frames.lastIndex(where: { $0.hasPrefix(Self.message) && $0.contains("eventTime") }) else {
+    guard let place = frames.lastIndex(where: { $0.hasPrefix(Self.message) && $0.contains("changeTime") }) else {
       return false
     }
     if let held {

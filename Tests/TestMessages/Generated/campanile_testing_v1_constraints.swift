@@ -34,6 +34,8 @@ package struct Constraints: ValidatedMessage {
   package var numbered: [Int32: Constraints] = [:]
   package var ignoredValues: [Bool: Constraints] = [:]
   package var ignoredItems: [Constraints] = []
+  package var span: ProtoDuration?
+  package var least: ProtoDuration?
   package var ignored: Constraints? {
     get { box_ignored?.value }
     set { box_ignored = newValue.map { .init($0) } }
@@ -51,7 +53,7 @@ package struct Constraints: ValidatedMessage {
 
   package init() {}
 
-  package init(length: String = "", size: String = "", given: String = "", either: String = "", pattern: String = "", one: String = "", maybe: String? = nil, present: String? = nil, data: [UInt8] = [], blob: [UInt8]? = nil, small: Int32 = 0, wide: Int64? = nil, positive: UInt32 = 0, most: UInt64 = 0, ratio: Double = 0, share: Float = 0, color: Color = Color(), known: Color = Color(), anyColor: Color = Color(), someColor: Color = Color(), texts: [String] = [], noneOrTwo: [Int32] = [], colors: [Color] = [], names: [String: [UInt8]] = [:], numbered: [Int32: Constraints] = [:], ignoredValues: [Bool: Constraints] = [:], ignoredItems: [Constraints] = [], ignored: Constraints? = nil, inner: Constraints? = nil, inners: [Constraints] = [], choice: Choice? = nil, other: Other? = nil, scalars: Scalars? = nil) {
+  package init(length: String = "", size: String = "", given: String = "", either: String = "", pattern: String = "", one: String = "", maybe: String? = nil, present: String? = nil, data: [UInt8] = [], blob: [UInt8]? = nil, small: Int32 = 0, wide: Int64? = nil, positive: UInt32 = 0, most: UInt64 = 0, ratio: Double = 0, share: Float = 0, color: Color = Color(), known: Color = Color(), anyColor: Color = Color(), someColor: Color = Color(), texts: [String] = [], noneOrTwo: [Int32] = [], colors: [Color] = [], names: [String: [UInt8]] = [:], numbered: [Int32: Constraints] = [:], ignoredValues: [Bool: Constraints] = [:], ignoredItems: [Constraints] = [], span: ProtoDuration? = nil, least: ProtoDuration? = nil, ignored: Constraints? = nil, inner: Constraints? = nil, inners: [Constraints] = [], choice: Choice? = nil, other: Other? = nil, scalars: Scalars? = nil) {
     self.length = length
     self.size = size
     self.given = given
@@ -79,6 +81,8 @@ package struct Constraints: ValidatedMessage {
     self.numbered = numbered
     self.ignoredValues = ignoredValues
     self.ignoredItems = ignoredItems
+    self.span = span
+    self.least = least
     self.ignored = ignored
     self.inner = inner
     self.inners = inners
@@ -237,46 +241,54 @@ package struct Constraints: ValidatedMessage {
       case 27:
         try reader.accept(27, &seen0)
         if try reader.null() { break }
-        self.box_ignored = .init(try Constraints(from: &reader))
+        self.span = try ProtoDuration(from: &reader)
       case 28:
         try reader.accept(28, &seen0)
         if try reader.null() { break }
-        self.box_inner = .init(try Constraints(from: &reader))
+        self.least = try ProtoDuration(from: &reader)
       case 29:
         try reader.accept(29, &seen0)
+        if try reader.null() { break }
+        self.box_ignored = .init(try Constraints(from: &reader))
+      case 30:
+        try reader.accept(30, &seen0)
+        if try reader.null() { break }
+        self.box_inner = .init(try Constraints(from: &reader))
+      case 31:
+        try reader.accept(31, &seen0)
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.inners.append(try Constraints(from: &reader))
           moreElements = try reader.nextElement()
         }
-      case 30:
-        try reader.accept(30, &seen0)
-        if try reader.null() { break }
-        if self.choice != nil { throw reader.oneofConflict() }
-        self.choice = .text(try reader.string())
-      case 31:
-        try reader.accept(31, &seen0)
-        if try reader.null() { break }
-        if self.choice != nil { throw reader.oneofConflict() }
-        self.choice = .message(try Constraints(from: &reader))
       case 32:
         try reader.accept(32, &seen0)
         if try reader.null() { break }
         if self.choice != nil { throw reader.oneofConflict() }
-        self.choice = .number(try reader.uint32())
+        self.choice = .text(try reader.string())
       case 33:
         try reader.accept(33, &seen0)
         if try reader.null() { break }
-        if self.other != nil { throw reader.oneofConflict() }
-        self.other = .left(try reader.string())
+        if self.choice != nil { throw reader.oneofConflict() }
+        self.choice = .message(try Constraints(from: &reader))
       case 34:
         try reader.accept(34, &seen0)
         if try reader.null() { break }
-        if self.other != nil { throw reader.oneofConflict() }
-        self.other = .right(try reader.enumeration(Color.self))
+        if self.choice != nil { throw reader.oneofConflict() }
+        self.choice = .number(try reader.uint32())
       case 35:
         try reader.accept(35, &seen0)
+        if try reader.null() { break }
+        if self.other != nil { throw reader.oneofConflict() }
+        self.other = .left(try reader.string())
+      case 36:
+        try reader.accept(36, &seen0)
+        if try reader.null() { break }
+        if self.other != nil { throw reader.oneofConflict() }
+        self.other = .right(try reader.enumeration(Color.self))
+      case 37:
+        try reader.accept(37, &seen0)
         if try reader.null() { break }
         self.scalars = try Scalars(from: &reader)
       default: try reader.skipValue()
@@ -295,8 +307,9 @@ package struct Constraints: ValidatedMessage {
       if name.matches("blob") { return 9 }
       if name.matches("wide") { return 11 }
       if name.matches("most") { return 13 }
-      if name.matches("text") { return 30 }
-      if name.matches("left") { return 33 }
+      if name.matches("span") { return 27 }
+      if name.matches("text") { return 32 }
+      if name.matches("left") { return 35 }
     case 5:
       if name.matches("given") { return 2 }
       if name.matches("maybe") { return 6 }
@@ -307,20 +320,21 @@ package struct Constraints: ValidatedMessage {
       if name.matches("known") { return 17 }
       if name.matches("texts") { return 20 }
       if name.matches("names") { return 23 }
-      if name.matches("inner") { return 28 }
-      if name.matches("right") { return 34 }
+      if name.matches("least") { return 28 }
+      if name.matches("inner") { return 30 }
+      if name.matches("right") { return 36 }
     case 6:
       if name.matches("length") { return 0 }
       if name.matches("either") { return 3 }
       if name.matches("colors") { return 22 }
-      if name.matches("inners") { return 29 }
-      if name.matches("number") { return 32 }
+      if name.matches("inners") { return 31 }
+      if name.matches("number") { return 34 }
     case 7:
       if name.matches("pattern") { return 4 }
       if name.matches("present") { return 7 }
-      if name.matches("ignored") { return 27 }
-      if name.matches("message") { return 31 }
-      if name.matches("scalars") { return 35 }
+      if name.matches("ignored") { return 29 }
+      if name.matches("message") { return 33 }
+      if name.matches("scalars") { return 37 }
     case 8:
       if name.matches("positive") { return 12 }
       if name.matches("anyColor") { return 18 }
@@ -535,6 +549,14 @@ package struct Constraints: ValidatedMessage {
       writer.name(",\"scalars\":")
       value.encode(to: &writer)
     }
+    if let value = self.span {
+      writer.name(",\"span\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.least {
+      writer.name(",\"least\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 
@@ -612,6 +634,14 @@ package struct Constraints: ValidatedMessage {
       violations.move(after: count, into: "numbered", key: "\(key)")
     }
     violations.entries(self.ignoredItems.count, "ignoredItems", max: 2)
+    if let value = self.span {
+      violations.duration(value, "span", from: 1, to: 60)
+    }
+    if let value = self.least {
+      violations.duration(value, "least", from: -2)
+    } else {
+      violations.absent("least")
+    }
     if let value = self.inner {
       let count = violations.count
       value.validate(into: &violations)

@@ -30,6 +30,8 @@ export interface Constraints {
   numbered?: Record<string, Constraints> | undefined;
   ignoredValues?: Record<string, Constraints> | undefined;
   ignoredItems?: Constraints[] | undefined;
+  span?: Duration | undefined;
+  least?: Duration | undefined;
   ignored?: Constraints | undefined;
   inner?: Constraints | undefined;
   inners?: Constraints[] | undefined;

@@ -63,7 +63,7 @@ public struct TokenPolicy: Sendable, Hashable {
     guard let said = claims.scope ?? claims.scp else { return [] }
     let known = said.all.flatMap { $0.split(separator: " ") }.compactMap { Scope(String($0)) }
       .filter { $0.service.map(services.contains) ?? allowsAdmin }
-    return known.isEmpty ? [Self.nothing].compactMap { $0 } : Array(known.prefix(ApiKeyLimits.scopesMax))
+    return known.isEmpty ? [Self.nothing].compactMap { $0 } : Array(known.prefix(Principal.scopesMax))
   }
 
   private static let nothing = Scope("unknown")

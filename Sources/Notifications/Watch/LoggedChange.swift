@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileCodec
 
 /// One row of the change log.
-struct NotificationChange: Sendable, Hashable {
+struct LoggedChange: Sendable, Hashable {
   /// The raw values are stored: never reuse one.
   enum Kind: Int64, Sendable {
     case notificationCreated = 1
@@ -28,20 +28,27 @@ struct NotificationChange: Sendable, Hashable {
   var timeMs: Int64
   /// Whether devices should alert their user.
   var isAlert = false
-  /// For a bucket, its ProtoJSON after the change; otherwise empty.
-  var payload: [UInt8]
   /// The notification at the time of reading; nil if it no longer exists.
   var notification: Notification?
+  /// The bucket at the time of reading, for a change of a bucket; nil if it no longer exists.
+  var bucket: Bucket?
 }
 
-extension NotificationChange {
-  /// Returns the event for a watch, or nil if the change does not concern it.
+extension LoggedChange {
+  /// Returns the change for a client, or nil if it does not concern the client.
   ///
-  /// A notification that moves out of the watched bucket is reported as deleted there. Throws if the payload cannot be
-  /// decoded.
+  /// A notification that moves out of the watched bucket is reported as deleted there. A change of an object that no
+  /// longer exists is skipped, because its deletion follows.
   ///
   /// - Parameter watched: The watched bucket; nil for all buckets.
-  func event(watching watched: String?) throws(ProtoJSONError) -> WatchNotificationsResponse.Event? {
+  func message(watching watched: String?) -> NotificationChange? {
+    change(watching: watched).map {
+      NotificationChange(
+        changeTime: ProtoTimestamp(millisecondsSince1970: timeMs), change: $0, alert: isAlert)
+    }
+  }
+
+  private func change(watching watched: String?) -> NotificationChange.Change? {
     if let watched, watched != bucketID, kind != .markedRead || !bucketID.isEmpty {
       guard watched == previousBucketID else { return nil }
       return Self.notificationDeleted(notificationID, watched)
@@ -50,24 +57,20 @@ extension NotificationChange {
     case .notificationCreated: return current.map { .notificationCreated($0) }
     case .notificationUpdated: return current.map { .notificationUpdated($0) }
     case .notificationDeleted: return Self.notificationDeleted(notificationID, bucketID)
-    case .bucketCreated: return .bucketCreated(try Bucket(jsonUTF8: payload))
-    case .bucketUpdated: return .bucketUpdated(try Bucket(jsonUTF8: payload))
-    case .bucketDeleted:
-      let deleted = WatchNotificationsResponse.BucketDeleted(bucketId: bucketID)
-      return .bucketDeleted(deleted)
+    case .bucketCreated: return bucket.map { .bucketCreated($0) }
+    case .bucketUpdated: return bucket.map { .bucketUpdated($0) }
+    case .bucketDeleted: return .bucketDeleted(.init(bucketId: bucketID))
     case .markedRead:
-      let marked = WatchNotificationsResponse.NotificationsMarkedRead(
-        bucketId: bucketID, throughNotificationId: notificationID,
-        readTime: ProtoTimestamp(millisecondsSince1970: timeMs))
-      return .notificationsMarkedRead(marked)
+      let readTime = ProtoTimestamp(millisecondsSince1970: timeMs)
+      return .notificationsMarkedRead(
+        .init(bucketId: bucketID, throughNotificationId: notificationID, readTime: readTime))
     }
   }
 
   /// The notification, unless it has been moved since; that event follows.
   private var current: Notification? { notification?.bucketId == bucketID ? notification : nil }
 
-  private static func notificationDeleted(_ id: String, _ bucketID: String) -> WatchNotificationsResponse.Event {
-    let deleted = WatchNotificationsResponse.NotificationDeleted(notificationId: id, bucketId: bucketID)
-    return .notificationDeleted(deleted)
+  private static func notificationDeleted(_ id: String, _ bucketID: String) -> NotificationChange.Change {
+    .notificationDeleted(.init(notificationId: id, bucketId: bucketID))
   }
 }

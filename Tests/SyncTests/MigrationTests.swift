@@ -1,0 +1,55 @@
+import CampanileAPI
+import CampanileBase
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import ServiceTesting
+import Testing
+
+@testable import Sync
+
+@Suite struct MigrationTests {
+  /// Renames fields in stored messages back to those of the earlier format.
+  private static let downgradeSQL = [
+    "UPDATE uploads SET facts_json = replace(facts_json, '\"syncTime\":', '\"syncTimestamp\":')",
+    "UPDATE messages SET payload = CAST(replace(CAST(payload AS TEXT), '\"eventTime\":', '\"timestamp\":') AS BLOB)",
+    """
+    UPDATE store_outbox SET payload = CAST(replace(CAST(payload AS TEXT), '"eventTime":', '"timestamp":') AS BLOB)
+    """,
+    "DELETE FROM schema_migrations WHERE identifier = '0003-time-fields'",
+  ]
+
+  @Test func messagesAndUploadsOfAnEarlierFormatAreUnchanged() async throws {
+    let fixture = try Fixture()
+    let content = Array("{\"buckets\":[],\"syncTimestamp\":\"2026-01-01T00:00:00Z\"}".utf8)
+    let entity = "\"timestamp\":\"n_1\""
+    var id = ""
+    var published: [SyncUpdate] = []
+    try await fixture.run(link: FakeNotifications()) { component in
+      id = try await component.createUpload(content, type: "BucketsData").id
+      try await component.send(id, content)
+      _ = try await component.publish(.notificationRead, entity, id: "m1")
+      _ = try await component.zones.createZone(.init(zoneId: "Z", requestId: "r"), context: anna)
+      published = try await component.updates("phone")
+      #expect(published.first?.message?.eventTime != nil)
+      try await component.store.write { transaction in
+        for sql in Self.downgradeSQL { try transaction.execute(sql) }
+      }
+    }
+    let link = FakeNotifications()
+    try await fixture.run(link: link) { component in
+      #expect(try await component.updates("phone") == published)
+      // The message is recognized as the same one, and is still delivered to the notifications.
+      #expect(try await component.publish(.notificationRead, entity, id: "m1").sequence == 1)
+      #expect(try await component.relay?.deliverDue().delivered == 1)
+      #expect(link.calls == ["read anna \(entity)"])
+      let put = try await component.putUpload("b", id, type: "BucketsData")
+      #expect(put.asset?.syncTime?.millisecondsSince1970 == 1_767_225_600_000)
+      // Stored replies have the earlier format and are gone.
+      #expect(
+        await refusal { try await component.zones.createZone(.init(zoneId: "Z", requestId: "r"), context: anna) }
+          == "ALREADY_EXISTS ZONE_EXISTS")
+    }
+  }
+}
