@@ -7,6 +7,7 @@ import Testing
   static let start = #"curl -H "Authorization: Bearer $CAMPANILE_KEY""#
   static let json = "-H 'Content-Type: application/json' -d"
   static let gateway = "http://127.0.0.1:7480"
+  static let bucket = gateway + "/notifications/v1/buckets/BUCKET_ID"
 
   init() throws { contract = try Contract(descriptorSet: DescriptorSet.serializedBytes) }
 
@@ -26,8 +27,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"Builds"}}' \#(gateway)/notifications/v1/buckets/BUCKET_ID"#),
-    ("DeleteBucket", "DELETE", "\(gateway)/notifications/v1/buckets/BUCKET_ID"),
+    ("UpdateBucket", "PATCH", #"\#(json) '{"bucket":{"name":"Builds"}}' \#(bucket)"#),
+    ("DeleteBucket", "DELETE", bucket),
     ("ListBuckets", "", "\(gateway)/notifications/v1/buckets"),
     ("SearchNotifications", "", "'\(gateway)/notifications/v1/notifications:search?query=build%20pass*'"),
   ])
