@@ -25,6 +25,8 @@ BEYOND_SCHEMAS = {
     # The text is an address, a time of day, a time zone, a media type, a header, a template or an identifier.
     "URL_INVALID", "EMAIL_INVALID", "TIME_OF_DAY_INVALID", "TIME_ZONE_UNKNOWN", "CONTENT_TYPE_INVALID", "HEADER_NAME_INVALID",
     "HEADER_VALUE_INVALID", "TEXT_INVALID",
+    # The text is an asset's name, which has no separators, or a size above the limit that the operator has set.
+    "NAME_INVALID", "CONTENT_TOO_LARGE",
     # The text is a JSON object, a broadcast's payload, a bundle id without empty parts, an environment, or a token.
     "JSON_INVALID", "BROADCAST_PAYLOAD_INVALID", "APP_INVALID", "ENVIRONMENT_UNKNOWN", "RESUME_TOKEN_INVALID",
     # Generated times have offsets that no time zone has, such as -16:35.

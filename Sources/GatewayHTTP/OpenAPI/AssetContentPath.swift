@@ -22,8 +22,8 @@ struct AssetContentPath {
     let put = put(&schemas)
     return .object([
       "parameters": .array(
-        ["zoneId", "name"].map {
-          Self.parameter($0, in: "path", .text(pattern: TextPatterns.segment), isRequired: true)
+        [("zoneId", TextPatterns.zoneID), ("name", TextPatterns.segment)].map { name, pattern in
+          Self.parameter(name, in: "path", .text(pattern: pattern), isRequired: true)
         }),
       "get": operation(
         "GetContent", "Returns the bytes of an asset", downloadText, download,

@@ -3,7 +3,8 @@ enum TextPatterns {
   /// Texts with a constraint reject U+0000.
   static let withoutNUL = #"^[^\x00]*$"#
   /// A segment of a path: neither empty nor only dots, and without control characters.
-  static let segment = #"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f.][^\x00-\x1f\x7f]*$"#
+  static let segment = #"^[^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f.][^\x00-\x1f\x7f-\x9f]*$"#
+  static let zoneID = "^[A-Za-z0-9._:-]{1,128}$"
   /// A value in a query, where whitespace is the only control characters.
   static let query = #"^[^\x00-\x08\x0e-\x1f\x7f]*$"#
   static let duration = #"^-?[0-9]{1,11}(\.[0-9]{1,9})?s$"#
