@@ -10,15 +10,21 @@ extension MessageGenerator {
         if fields.isEmpty {
           source.line("_ = try reader.key()", "try reader.skipValue()")
         } else {
-          source.line("switch Self.fieldIndex(try reader.key()) {")
+          // One check of a message's fields instead of one a field: it takes a third of the compilation time.
+          let isUniform = fields.count <= 64 && !fields.contains(where: takesNull)
+          let index = "Self.fieldIndex(try reader.key())"
+          source.line("switch \(isUniform ? "try reader.field(\(index), &seen0)" : index) {")
           for (index, field) in fields.enumerated() {
             source.line("case \(index):")
             source.indented { source in
-              source.line("try reader.accept(\(index % 64), &seen\(index / 64))")
+              if !isUniform {
+                source.line("try reader.accept(\(index % 64), &seen\(index / 64))")
+                if !takesNull(field) { source.line("if try reader.null() { break }") }
+              }
               read(field, &source)
             }
           }
-          source.line("default: try reader.skipValue()", "}")
+          source.line("default: \(isUniform ? "break" : "try reader.skipValue()")", "}")
         }
         source.line("more = try reader.nextMember()")
       }
@@ -33,14 +39,16 @@ extension MessageGenerator {
     }
   }
 
+  /// Returns whether null is a value of the field, and does not mean that the field is absent.
+  private func takesNull(_ field: FieldModel) -> Bool {
+    switch field.shape {
+    case .repeated, .map: false
+    default: field.value.takesNull
+    }
+  }
+
   private func read(_ field: FieldModel, _ source: inout SourceText) {
     let value = field.value
-    var takesNull = value.takesNull
-    switch field.shape {
-    case .repeated, .map: takesNull = false
-    default: break
-    }
-    if !takesNull { source.line("if try reader.null() { break }") }
     switch field.shape {
     case .plain, .optional(boxed: false):
       source.line("\(field.property) = \(value.read)")

@@ -18,6 +18,10 @@ export const ActivitiesService = {
     path: "campanile.activities.v1.ActivitiesService/EndActivity",
     kind: "unary", idempotency: "idempotent",
   },
+  setActivityPushes: {
+    path: "campanile.activities.v1.ActivitiesService/SetActivityPushes",
+    kind: "unary", idempotency: "idempotent",
+  },
   getActivity: {
     path: "campanile.activities.v1.ActivitiesService/GetActivity",
     kind: "unary", idempotency: "noSideEffects",
@@ -33,6 +37,17 @@ export const ActivitiesService = {
   watchActivities: {
     path: "campanile.activities.v1.ActivitiesService/WatchActivities",
     kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
+  },
+};
+
+export const ActivityGroupsService = {
+  updateActivityGroup: {
+    path: "campanile.activities.v1.ActivityGroupsService/UpdateActivityGroup",
+    kind: "unary", idempotency: "unknown",
+  },
+  endActivityGroup: {
+    path: "campanile.activities.v1.ActivityGroupsService/EndActivityGroup",
+    kind: "unary", idempotency: "unknown",
   },
 };
 
@@ -122,6 +137,10 @@ export const PushTokensService = {
     path: "campanile.activities.v1.PushTokensService/UpdateInstallation",
     kind: "unary", idempotency: "idempotent",
   },
+  getActivityPushToken: {
+    path: "campanile.activities.v1.PushTokensService/GetActivityPushToken",
+    kind: "unary", idempotency: "noSideEffects",
+  },
   getPushToken: {
     path: "campanile.activities.v1.PushTokensService/GetPushToken",
     kind: "unary", idempotency: "noSideEffects",
@@ -209,5 +228,12 @@ export const UnreadService = {
   sendAlert: {
     path: "campanile.activities.v1.UnreadService/SendAlert",
     kind: "unary", idempotency: "idempotent",
+  },
+};
+
+export const WidgetsService = {
+  reloadWidgets: {
+    path: "campanile.activities.v1.WidgetsService/ReloadWidgets",
+    kind: "unary", idempotency: "unknown",
   },
 };

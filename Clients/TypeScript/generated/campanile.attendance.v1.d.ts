@@ -31,6 +31,8 @@ export interface Attendance {
   updateTime?: Timestamp | undefined;
   /** Changes with every change of the record (AIP-154). */
   etag?: string | undefined;
+  /** The time of the decision. It is before `update_time` if the request waited on an offline device. */
+  eventTime?: Timestamp | undefined;
 }
 
 export interface RecordAttendanceRequest {
@@ -41,6 +43,12 @@ export interface RecordAttendanceRequest {
   requestId?: string | undefined;
   /** If set, it must equal the record's etag; otherwise ABORTED with the reason ETAG_MISMATCH. */
   etag?: string | undefined;
+  /**
+   * The time of the decision, for a request that waited on an offline device; absent means now. At most 30 days ago,
+   * and at most 5 minutes in the future, which counts as now. If the record has a later one, the request changes
+   * nothing and returns the record.
+   */
+  eventTime?: Timestamp | undefined;
 }
 
 export interface RecordAttendanceResponse {
@@ -53,6 +61,8 @@ export interface RecordMeetingAttendanceRequest {
   entries?: RecordMeetingAttendanceRequest.AttendanceEntry[] | undefined;
   /** At most 64 characters. A repeat within 24 h returns the first response. */
   requestId?: string | undefined;
+  /** As in RecordAttendanceRequest, for all entries. */
+  eventTime?: Timestamp | undefined;
 }
 export namespace RecordMeetingAttendanceRequest {
 
@@ -74,6 +84,8 @@ export interface ConfirmAttendanceRequest {
   status?: AttendanceStatus | undefined;
   /** At most 64 characters. A repeat within 24 h returns the first response. */
   requestId?: string | undefined;
+  /** As in RecordAttendanceRequest. It also decides whether the confirmation is late. */
+  eventTime?: Timestamp | undefined;
 }
 
 export interface ConfirmAttendanceResponse {
@@ -161,8 +173,8 @@ export declare const AttendanceService: {
   /** RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries. */
   readonly recordMeetingAttendance: UnaryMethod<RecordMeetingAttendanceRequest, RecordMeetingAttendanceResponse>;
   /**
-   * ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
-   * with the reason CONFIRMATION_LATE.
+   * ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings, if there is one:
+   * FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
    */
   readonly confirmAttendance: UnaryMethod<ConfirmAttendanceRequest, ConfirmAttendanceResponse>;
   /** GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries. */
@@ -173,11 +185,11 @@ export declare const AttendanceService: {
    * CHECK_IN_CLOSED. A malformed or forged code: INVALID_ARGUMENT with the reason CODE_INVALID.
    */
   readonly checkIn: UnaryMethod<CheckInRequest, CheckInResponse>;
-  /** ListMeetingAttendance pages through the records of a meeting. */
+  /** ListMeetingAttendance pages through the records of a meeting. It omits members who were initiated later. */
   readonly listMeetingAttendance: UnaryMethod<ListMeetingAttendanceRequest, ListMeetingAttendanceResponse>;
   /**
-   * ListMemberAttendance pages through the records of a member. Access to other members' records depends on
-   * LodgeSettings.
+   * ListMemberAttendance pages through the records of a member, except those of meetings before the initiation. Access
+   * to other members' records depends on LodgeSettings.
    */
   readonly listMemberAttendance: UnaryMethod<ListMemberAttendanceRequest, ListMemberAttendanceResponse>;
   /**
@@ -277,9 +289,15 @@ export namespace WatchRosterChangesResponse {
   export type WatchReached = Record<string, never>;
 }
 
+/** LodgeLanguage is the language of texts that the service writes. */
+export type LodgeLanguage =
+  | "LODGE_LANGUAGE_UNSPECIFIED"
+  | "LODGE_LANGUAGE_ENGLISH"
+  | "LODGE_LANGUAGE_ITALIAN";
+
 /**
- * CsvTable is the content of a file. The comments list the columns of its header. A column has the name of its field,
- * except that `given_name` is `first_name` in files, and `family_name` is `last_name`.
+ * CsvTable is the content of a file. The comments list the columns of its header in English. A column has the name of
+ * its field, except that `given_name` is `first_name` in files, and `family_name` is `last_name`.
  */
 export type CsvTable =
   | "CSV_TABLE_UNSPECIFIED"
@@ -297,6 +315,13 @@ export type CsvTable =
    * current_streak, best_streak. For export only.
    */
   | "CSV_TABLE_SUMMARY";
+
+/** CsvSeparator is the character between two cells. */
+export type CsvSeparator =
+  | "CSV_SEPARATOR_UNSPECIFIED"
+  | "CSV_SEPARATOR_COMMA"
+  /** The separator that Excel expects where the comma is the decimal mark, as in Italy. */
+  | "CSV_SEPARATOR_SEMICOLON";
 
 /** AuditFault is the reason why an entry of the audit log is invalid. */
 export type AuditFault =
@@ -320,7 +345,10 @@ export interface LodgeSettings {
   excusedLeavesDenominator?: boolean | undefined;
   /** Whether members see only their own statistics and attendance. Off by default. */
   statisticsPrivate?: boolean | undefined;
-  /** The time after a meeting's start in which members can confirm: 0 to 365 days. 7 days by default. */
+  /**
+   * The time after a meeting's start in which members can confirm: 0 to 365 days. Absent, as by default, means without
+   * limit.
+   */
   lateConfirmation?: Duration | undefined;
   /** The time before a meeting's start at which check-in opens: 0 to 24 hours. 2 hours by default. */
   checkInOpensBefore?: Duration | undefined;
@@ -328,6 +356,17 @@ export interface LodgeSettings {
   checkInClosesAfter?: Duration | undefined;
   /** Changes with every change of the settings (AIP-154). */
   etag?: string | undefined;
+  /** The language of notices. ENGLISH by default. */
+  language?: LodgeLanguage | undefined;
+  /** The lowest role that may export files: SECRETARY, the default, or ADMIN. */
+  exportRole?: MemberRole | undefined;
+  /**
+   * Whether a device token from an earlier login of a member replaces the PIN of the next one (see Login). Off by
+   * default. For apps that unlock the token with Face ID or Touch ID.
+   */
+  deviceLogin?: boolean | undefined;
+  /** The notices that members receive. None by default. */
+  notices?: NoticeSettings | undefined;
 }
 
 export type GetLodgeSettingsRequest = Record<string, never>;
@@ -397,6 +436,12 @@ export interface ExportCsvRequest {
   table?: CsvTable | undefined;
   /** Only this year, 1700 to 2999, for meetings, attendance and summary; 0 means all years. */
   year?: number | undefined;
+  /** The language of the header and of words such as `completed`; not set: ENGLISH. Files in both can be imported. */
+  language?: LodgeLanguage | undefined;
+  /** Not set: a comma for ENGLISH, a semicolon for ITALIAN. */
+  separator?: CsvSeparator | undefined;
+  /** Whether the file begins with a byte order mark, without which Excel does not read UTF-8. */
+  byteOrderMark?: boolean | undefined;
 }
 
 export interface ExportCsvResponse {
@@ -493,7 +538,8 @@ export declare const LodgeService: {
   readonly getLodgeSettings: UnaryMethod<GetLodgeSettingsRequest, GetLodgeSettingsResponse>;
   /**
    * UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
-   * of years in which a meeting moves to another day. For admins.
+   * of years in which a meeting moves to another day. New notices while the operator has configured no notifications
+   * service: FAILED_PRECONDITION with the reason NOTICES_UNAVAILABLE. For admins.
    */
   readonly updateLodgeSettings: UnaryMethod<UpdateLodgeSettingsRequest, UpdateLodgeSettingsResponse>;
   /**
@@ -503,7 +549,8 @@ export declare const LodgeService: {
   readonly importCsv: ClientStreamingMethod<ImportCsvRequest, ImportCsvResponse>;
   /**
    * ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
-   * get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
+   * get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For the role in
+   * LodgeSettings, `export_role`.
    */
   readonly exportCsv: ServerStreamingMethod<ExportCsvRequest, ExportCsvResponse>;
   /** ListAuditEntries pages through the audit log, newest first. For admins. */
@@ -622,6 +669,26 @@ export interface ListUpcomingMeetingsResponse {
   resumeToken?: string | undefined;
 }
 
+export interface ListMeetingYearsRequest {
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+}
+
+/** MeetingYear is a year that has meetings, in the lodge's time zone. */
+export interface MeetingYear {
+  year?: number | undefined;
+  /** All meetings, including cancelled ones. */
+  meetingCount?: number | undefined;
+  /** The meetings that count in the statistics. */
+  completedCount?: number | undefined;
+}
+
+export interface ListMeetingYearsResponse {
+  years?: MeetingYear[] | undefined;
+  nextPageToken?: string | undefined;
+}
+
 export interface UpdateMeetingRequest {
   /** If it has an etag, that must equal the stored one; otherwise ABORTED with the reason ETAG_MISMATCH. */
   meeting?: Meeting | undefined;
@@ -721,6 +788,8 @@ export declare const MeetingsService: {
   readonly listMeetings: UnaryMethod<ListMeetingsRequest, ListMeetingsResponse>;
   /** ListUpcomingMeetings pages through the scheduled meetings that have not begun, the earliest first. */
   readonly listUpcomingMeetings: UnaryMethod<ListUpcomingMeetingsRequest, ListUpcomingMeetingsResponse>;
+  /** ListMeetingYears pages through the years that have meetings, newest first. */
+  readonly listMeetingYears: UnaryMethod<ListMeetingYearsRequest, ListMeetingYearsResponse>;
   /**
    * UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
    * FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
@@ -783,14 +852,14 @@ export type MemberRole =
   | "MEMBER_ROLE_UNSPECIFIED"
   /** Reads, confirms own attendance, and accesses own data. */
   | "MEMBER_ROLE_MEMBER"
-  /** Records attendance and manages meetings. */
+  /** Records attendance, manages meetings, and maintains the degrees of members and their dates. */
   | "MEMBER_ROLE_SECRETARY"
   /** Has all permissions. */
   | "MEMBER_ROLE_ADMIN";
 
 /**
  * Member is a member of the lodge. Other members see the names, degree, office, dates and active state. E-mail, user
- * id, role and `has_pin` are visible to the member, to secretaries and to admins.
+ * id, role, `has_pin` and `refused_notices` are visible to the member, to secretaries and to admins.
  */
 export interface Member {
   /** Set by the server: `m_` and the number, for example `m_17`. */
@@ -834,6 +903,8 @@ export interface Member {
   etag?: string | undefined;
   /** The time at which the personal data was erased; absent otherwise. */
   eraseTime?: Timestamp | undefined;
+  /** The notices that the member does not want to receive, each at most once. See NoticeSettings. */
+  refusedNotices?: NoticeKind[] | undefined;
 }
 
 export interface CreateMemberRequest {
@@ -878,7 +949,7 @@ export interface UpdateMemberRequest {
   member?: Member | undefined;
   /**
    * `name`, `given_name`, `family_name`, `email`, `degree`, `office`, `initiation_date`, `passing_date`,
-   * `raising_date`, `role`, `user_id`, or `*`; absent means the fields that are set.
+   * `raising_date`, `role`, `user_id`, `refused_notices`, or `*`; absent means the fields that are set.
    */
   updateMask?: FieldMask | undefined;
 }
@@ -953,7 +1024,7 @@ export interface EraseMemberResponse {
   redactedEntryCount?: number | undefined;
 }
 
-/** MembersService manages members. Members can read them; admins can change them. */
+/** MembersService manages members. Members can read them; admins can change them, and secretaries their degrees. */
 export declare const MembersService: {
   /**
    * CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
@@ -967,7 +1038,11 @@ export declare const MembersService: {
    * changes.
    */
   readonly listMembers: UnaryMethod<ListMembersRequest, ListMembersResponse>;
-  /** UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email`. */
+  /**
+   * UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email` and
+   * `refused_notices`. Secretaries may change the `degree`, `initiation_date`, `passing_date` and `raising_date` of all
+   * members.
+   */
   readonly updateMember: UnaryMethod<UpdateMemberRequest, UpdateMemberResponse>;
   /**
    * DeactivateMember ends a membership. The member can no longer log in and is excluded from summaries. Past attendance
@@ -997,6 +1072,43 @@ export declare const MembersService: {
   readonly eraseMember: UnaryMethod<EraseMemberRequest, EraseMemberResponse>;
 };
 
+/** NoticeKind is the subject of a notice. */
+export type NoticeKind =
+  | "NOTICE_KIND_UNSPECIFIED"
+  /** The start time or location of an upcoming meeting has changed, or a cancelled meeting takes place after all. */
+  | "NOTICE_KIND_MEETING_CHANGED"
+  /** An upcoming meeting was cancelled or deleted. */
+  | "NOTICE_KIND_MEETING_CANCELLED"
+  /** A meeting starts soon. */
+  | "NOTICE_KIND_REMINDER"
+  /** The member has missed several meetings in a row. */
+  | "NOTICE_KIND_ABSENCE";
+
+/**
+ * NoticeSettings select the notices that the lodge sends to its members. None by default.
+ * A notice is a notification of the user in the member's `user_id`, in a bucket that is created with the first one.
+ * Active members with a user receive it, unless they refuse its kind. Each member receives a notice once. If the
+ * notifications service is not available, it follows as soon as the service is, within 7 days.
+ */
+export interface NoticeSettings {
+  /**
+   * Whether members receive a notice when an upcoming meeting is cancelled or deleted, or when its start time or
+   * location changes.
+   */
+  meetingChanges?: boolean | undefined;
+  /**
+   * The time before the start of a scheduled meeting at which members are reminded: 10 minutes to 30 days. Absent means
+   * never. Members whose recorded status is ABSENT or EXCUSED are not reminded.
+   */
+  reminderBefore?: Duration | undefined;
+  /**
+   * The number of consecutively missed meetings after which a member receives a notice: 1 to 100; 0 means never.
+   * Excused meetings are skipped. The meetings are counted 24 hours after a meeting is completed, so that its records
+   * can be corrected before.
+   */
+  absenceThreshold?: number | undefined;
+}
+
 /** MemberSession is a member's login on one device, without its token. */
 export interface MemberSession {
   /** Set by the server: `s_` and 22 characters. */
@@ -1021,7 +1133,10 @@ export interface LoginDevice {
 export interface LoginRequest {
   /** 1 to 128 characters. */
   name?: string | undefined;
-  /** At most 64 characters. Empty only if the operator allows logins by name alone, for members without a PIN. */
+  /**
+   * At most 64 characters. Empty only with a valid `device_token` if LodgeSettings has `device_login`, or if the
+   * operator allows logins by name alone, for members without a PIN.
+   */
   pin?: string | undefined;
   /**
    * The token from this member's last login on this device; empty if there is none. A token that is not valid for the
@@ -1112,6 +1227,7 @@ export declare const SessionsService: {
    * A name is locked after 100 consecutive failures, or 300 within 90 days, from all addresses together. The error is
    * FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
    * a valid `device_token` still work.
+   * With the setting `device_login`, a valid `device_token` is enough, and the PIN may be empty.
    * Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
    * not count as failures.
    */

@@ -88,6 +88,10 @@ export const MeetingsService = {
     path: "campanile.attendance.v1.MeetingsService/ListUpcomingMeetings",
     kind: "unary", idempotency: "noSideEffects",
   },
+  listMeetingYears: {
+    path: "campanile.attendance.v1.MeetingsService/ListMeetingYears",
+    kind: "unary", idempotency: "noSideEffects",
+  },
   updateMeeting: {
     path: "campanile.attendance.v1.MeetingsService/UpdateMeeting",
     kind: "unary", idempotency: "idempotent",

@@ -19,6 +19,8 @@ export interface ApiKey {
   revokeTime?: Timestamp | undefined;
   /** Absent until the key is used. Accurate to a minute. */
   lastUseTime?: Timestamp | undefined;
+  /** The device that the key is bound to; empty for none. */
+  deviceId?: string | undefined;
 }
 
 export interface CreateApiKeyRequest {
@@ -32,6 +34,11 @@ export interface CreateApiKeyRequest {
   expireTime?: Timestamp | undefined;
   /** At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored. */
   requestId?: string | undefined;
+  /**
+   * Binds the key to a device of the user: calls with the key cannot name another device at the Sync service. Only for
+   * `user/<id>`; otherwise INVALID_ARGUMENT, reason FIELD_NOT_ALLOWED.
+   */
+  deviceId?: string | undefined;
 }
 
 export interface CreateApiKeyResponse {
@@ -99,9 +106,9 @@ export declare const AccessService: {
   /** RevokeApiKey ends a key at once. Revoking it again has no effect. */
   readonly revokeApiKey: UnaryMethod<RevokeApiKeyRequest, RevokeApiKeyResponse>;
   /**
-   * RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
-   * thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
-   * `KEY_ENDED`.
+   * RotateApiKey creates a key with the same permissions and device as another one, which keeps working for a while.
+   * Callers can thus switch to the new secret without a failed call. A key that has ended fails with
+   * FAILED_PRECONDITION `KEY_ENDED`.
    */
   readonly rotateApiKey: UnaryMethod<RotateApiKeyRequest, RotateApiKeyResponse>;
 };

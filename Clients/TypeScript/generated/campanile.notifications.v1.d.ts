@@ -95,7 +95,9 @@ export namespace Webhook {
 export interface ActionRun {
   /** Set by the server: `r_` and 22 characters. */
   id?: string | undefined;
+  /** Empty for a webhook that was run without a notification. */
   notificationId?: string | undefined;
+  /** Empty for a webhook that was run by its id. */
   actionId?: string | undefined;
   action?: Action | undefined;
   state?: ActionRun.State | undefined;
@@ -140,7 +142,7 @@ export interface CreateTemplateResponse {
 }
 
 export interface ListTemplatesRequest {
-  /** 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
 }
@@ -188,7 +190,7 @@ export interface CreateHeartbeatResponse {
 }
 
 export interface ListHeartbeatsRequest {
-  /** 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
 }
@@ -227,7 +229,7 @@ export interface CreateWebhookResponse {
 }
 
 export interface ListWebhooksRequest {
-  /** 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
 }
@@ -246,6 +248,18 @@ export interface UpdateWebhookRequest {
 
 export interface UpdateWebhookResponse {
   webhook?: Webhook | undefined;
+}
+
+export interface RunWebhookRequest {
+  webhookId?: string | undefined;
+  /** The notification that a webhook without a body sends; without one, it sends an empty object. */
+  notificationId?: string | undefined;
+  /** At most 64 characters; a repetition within 24 h returns the first run and sends nothing. */
+  requestId?: string | undefined;
+}
+
+export interface RunWebhookResponse {
+  run?: ActionRun | undefined;
 }
 
 export interface DeleteWebhookRequest {
@@ -277,6 +291,11 @@ export declare const AutomationService: {
   readonly listWebhooks: UnaryMethod<ListWebhooksRequest, ListWebhooksResponse>;
   /** UpdateWebhook changes the fields named by the mask (AIP-134). */
   readonly updateWebhook: UnaryMethod<UpdateWebhookRequest, UpdateWebhookResponse>;
+  /**
+   * RunWebhook sends a webhook's request now, as an action of a notification does, and stores the result. The run is
+   * part of ListActionRuns.
+   */
+  readonly runWebhook: UnaryMethod<RunWebhookRequest, RunWebhookResponse>;
   readonly deleteWebhook: UnaryMethod<DeleteWebhookRequest, DeleteWebhookResponse>;
 };
 
@@ -359,7 +378,7 @@ export interface GetBucketResponse {
 }
 
 export interface ListBucketsRequest {
-  /** 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
 }
@@ -375,7 +394,7 @@ export interface ListBucketsResponse {
 }
 
 export interface ListDeletedBucketsRequest {
-  /** 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
 }
@@ -577,7 +596,14 @@ export type DeliveryOutcome =
   | "DELIVERY_OUTCOME_SNOOZED"
   | "DELIVERY_OUTCOME_POSTPONED"
   /** Handed over again, because it was still unread. */
-  | "DELIVERY_OUTCOME_REPEATED";
+  | "DELIVERY_OUTCOME_REPEATED"
+  /** Reported by a device (EngagementService), like the values below: the device received the push. */
+  | "DELIVERY_OUTCOME_RECEIVED"
+  | "DELIVERY_OUTCOME_OPENED"
+  /** Removed by the user without opening it. */
+  | "DELIVERY_OUTCOME_DISMISSED"
+  /** The user chose an action, whose id is the reason. */
+  | "DELIVERY_OUTCOME_ACTED";
 
 /** DeliveryRecord is an entry of the delivery log: the result of one step of a notification's delivery, and its cause. */
 export interface DeliveryRecord {
@@ -585,7 +611,7 @@ export interface DeliveryRecord {
   /** Empty if the record applies to all devices of the user. */
   deviceId?: string | undefined;
   outcome?: DeliveryOutcome | undefined;
-  /** A stable code for the cause, such as the reason given by APNs; empty if the outcome suffices. */
+  /** A stable code for the cause, such as the reason given by APNs, or the chosen action; empty if the outcome suffices. */
   reason?: string | undefined;
   /** The time at which a held notification is released. */
   releaseTime?: Timestamp | undefined;
@@ -603,7 +629,7 @@ export interface LongLook {
   /** The stored image to show instead, for GetAttachmentContent. */
   imageContentId?: string | undefined;
   body?: string | undefined;
-  /** Mark as read, delete, open, in this order; mark as read is omitted for a read notification. */
+  /** Mark as read, delete and open, in this order, whether or not the notification has such actions. */
   baseActions?: LongLookAction[] | undefined;
   /** The notification's remaining actions, in their order. */
   actions?: LongLookAction[] | undefined;
@@ -612,6 +638,8 @@ export interface LongLook {
   bucketIconUrl?: string | undefined;
   isRead?: boolean | undefined;
   createTime?: Timestamp | undefined;
+  /** The URL that a tap opens: the value of a tap action NAVIGATE. */
+  tapUrl?: string | undefined;
 }
 
 /** LongLookAction is a button. */
@@ -619,8 +647,14 @@ export interface LongLookAction {
   /** The action id for InvokeAction. */
   actionId?: string | undefined;
   label?: string | undefined;
+  /** A name of Apple's SF Symbols, or the icon of the notification's own action. */
   icon?: string | undefined;
   destructive?: boolean | undefined;
+  type?: ActionType | undefined;
+  /** As in Action; a base action has the value of such an action. */
+  value?: string | undefined;
+  /** `#RRGGBB`, for base actions: green to mark, red to delete, blue to open. */
+  color?: string | undefined;
 }
 
 /** NotificationDelivery is a delivery record and the notification that it refers to. */
@@ -648,6 +682,246 @@ export interface RecordDeliveriesResponse {
 export declare const DeliveryService: {
   /** RecordDeliveries appends to the delivery log of notifications. Existing records are not added again. */
   readonly recordDeliveries: UnaryMethod<RecordDeliveriesRequest, RecordDeliveriesResponse>;
+};
+
+/** EngagementKind is what a device or its user did with a notification. */
+export type EngagementKind =
+  | "ENGAGEMENT_KIND_UNSPECIFIED"
+  /** The device received the push, or the app fetched the notification. */
+  | "ENGAGEMENT_KIND_RECEIVED"
+  /** The user opened the notification. */
+  | "ENGAGEMENT_KIND_OPENED"
+  /** The user removed the notification without opening it. */
+  | "ENGAGEMENT_KIND_DISMISSED"
+  /** The user chose one of the notification's actions. */
+  | "ENGAGEMENT_KIND_ACTED";
+
+/** ReceiptReport is a report by a device that may have nothing but the push. */
+export interface ReceiptReport {
+  /** The member `rct` of the push's payload. */
+  receipt?: string | undefined;
+  kind?: EngagementKind | undefined;
+  /** The chosen action; required for ACTED, otherwise empty. As in InvokeAction. */
+  actionId?: string | undefined;
+  /**
+   * The time by the device's clock; absent means now. A time in the future, or before the notification was published,
+   * is replaced by the nearest possible time.
+   */
+  eventTime?: Timestamp | undefined;
+}
+
+/** EngagementReport is a report about a notification of the caller. */
+export interface EngagementReport {
+  notificationId?: string | undefined;
+  /** The device, such as the id of its push token; empty if the caller does not distinguish devices. */
+  deviceId?: string | undefined;
+  kind?: EngagementKind | undefined;
+  /** The chosen action; required for ACTED, otherwise empty. As in InvokeAction. */
+  actionId?: string | undefined;
+  /** The time by the device's clock, as in ReceiptReport. */
+  eventTime?: Timestamp | undefined;
+}
+
+/** RecordedEngagement is the result of an accepted report. */
+export interface RecordedEngagement {
+  /** False if the device had reported the same before; the first report counts. */
+  isNew?: boolean | undefined;
+}
+
+/**
+ * EngagementCounts counts the recipients of a notification, or of all notifications of a bucket, by what they did. A
+ * recipient with several devices, or with several reports of one kind, counts once.
+ */
+export interface EngagementCounts {
+  receivedCount?: number | undefined;
+  openedCount?: number | undefined;
+  dismissedCount?: number | undefined;
+  actedCount?: number | undefined;
+}
+
+/** ActionEngagement counts the recipients who chose an action. */
+export interface ActionEngagement {
+  actionId?: string | undefined;
+  recipientCount?: number | undefined;
+}
+
+/** NotificationEngagement is what the recipients of one publication did with it. It names neither users nor devices. */
+export interface NotificationEngagement {
+  notificationId?: string | undefined;
+  /**
+   * The copies of the publication that the bucket's members have now, the caller's own included. Only present in
+   * GetNotificationEngagement.
+   */
+  recipientCount?: number | undefined;
+  counts?: EngagementCounts | undefined;
+  /** By action, ordered by its id; at most 64. Only present in GetNotificationEngagement. */
+  actions?: ActionEngagement[] | undefined;
+  /** The time of the latest report; absent without one. */
+  updateTime?: Timestamp | undefined;
+}
+
+/** EngagementChange is one report that was new. It names neither the user nor the device. */
+export interface EngagementChange {
+  /** The time at which the server received the report. */
+  changeTime?: Timestamp | undefined;
+  bucketId?: string | undefined;
+  notificationId?: string | undefined;
+  kind?: EngagementKind | undefined;
+  /** The chosen action, for ACTED. */
+  actionId?: string | undefined;
+  /** The time by the device's clock. */
+  eventTime?: Timestamp | undefined;
+  /** The notification's counts now, which may include later reports. */
+  counts?: EngagementCounts | undefined;
+}
+
+export interface BatchReportEngagementRequest {
+  /** 1 to 100, each judged on its own. */
+  reports?: ReceiptReport[] | undefined;
+}
+
+export interface BatchReportEngagementResponse {
+  /** In the order of the request. */
+  results?: BatchReportEngagementResult[] | undefined;
+}
+
+/** BatchReportEngagementResult is the result of one entry. */
+export interface BatchReportEngagementResult {
+  /** At most one member of the oneof `outcome` is set. */
+  engagement?: RecordedEngagement | undefined;
+  /** At most one member of the oneof `outcome` is set. */
+  error?: campanile_rpc_v1.BatchError | undefined;
+}
+
+export interface BatchRecordEngagementRequest {
+  /** 1 to 100, each judged on its own. */
+  reports?: EngagementReport[] | undefined;
+}
+
+export interface BatchRecordEngagementResponse {
+  /** In the order of the request. */
+  results?: BatchRecordEngagementResult[] | undefined;
+}
+
+/** BatchRecordEngagementResult is the result of one entry. */
+export interface BatchRecordEngagementResult {
+  /** At most one member of the oneof `outcome` is set. */
+  engagement?: RecordedEngagement | undefined;
+  /** At most one member of the oneof `outcome` is set. */
+  error?: campanile_rpc_v1.BatchError | undefined;
+}
+
+export interface GetNotificationEngagementRequest {
+  notificationId?: string | undefined;
+}
+
+export interface GetNotificationEngagementResponse {
+  engagement?: NotificationEngagement | undefined;
+}
+
+export interface ListBucketEngagementRequest {
+  bucketId?: string | undefined;
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+}
+
+export interface ListBucketEngagementResponse {
+  /** Without `recipient_count` and `actions`. */
+  notifications?: NotificationEngagement[] | undefined;
+  nextPageToken?: string | undefined;
+  /** The sums of all notifications since the bucket was created, purged ones included. */
+  totals?: EngagementCounts | undefined;
+  /**
+   * A token for ListEngagementChanges and WatchEngagementChanges. Changes after the one of the first page include
+   * everything that the list may have missed.
+   */
+  resumeToken?: string | undefined;
+}
+
+export interface ListEngagementChangesRequest {
+  bucketId?: string | undefined;
+  /**
+   * A token from a list, from changes or from a watch. If empty, the response has no changes and a token of the
+   * present.
+   */
+  resumeToken?: string | undefined;
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+}
+
+export interface ListEngagementChangesResponse {
+  /** Oldest first. */
+  changes?: EngagementChange[] | undefined;
+  /** Resumes after these changes, now or later. */
+  resumeToken?: string | undefined;
+  /** Whether more changes are available now. */
+  hasMore?: boolean | undefined;
+}
+
+export interface WatchEngagementChangesRequest {
+  bucketId?: string | undefined;
+  /** A token from a list, from changes or from a watch; empty starts with the next report. */
+  resumeToken?: string | undefined;
+}
+
+export interface WatchEngagementChangesResponse {
+  /** Send it to resume after this event. */
+  resumeToken?: string | undefined;
+  /** At most one member of the oneof `event` is set. */
+  started?: WatchEngagementChangesResponse.WatchStarted | undefined;
+  /** At most one member of the oneof `event` is set. */
+  change?: EngagementChange | undefined;
+}
+export namespace WatchEngagementChangesResponse {
+
+  /** WatchStarted is the first message of every watch. */
+  export type WatchStarted = Record<string, never>;
+}
+
+/**
+ * EngagementService records what devices and their users did with notifications: received, opened, dismissed, acted on.
+ * ExplainDelivery shows users every report about their own copies. Publishers see counts only: callers with the role
+ * PUBLISHER or more in the bucket. Reports and the counts of a notification are retained for 30 days.
+ */
+export declare const EngagementService: {
+  /**
+   * BatchReportEngagement records reports by devices that have nothing but a push. The receipt in the push's payload is
+   * the credential: it is signed for this user, notification, device and push, and permits nothing else.
+   * An entry fails with one of these errors:
+   * - UNAUTHENTICATED, reason `RECEIPT_INVALID`: the receipt is altered, or of another server.
+   * - NOT_FOUND: the notification no longer exists.
+   * - FAILED_PRECONDITION, reason `REPORT_TOO_LATE`: the notification was published more than 30 days ago.
+   * - RESOURCE_EXHAUSTED, reason `ENGAGEMENT_EXHAUSTED`: there are 64 reports about the user's copy.
+   */
+  readonly batchReportEngagement: UnaryMethod<BatchReportEngagementRequest, BatchReportEngagementResponse>;
+  /**
+   * BatchRecordEngagement records reports about the caller's own notifications, by apps that have a credential. Entries
+   * fail like those of BatchReportEngagement.
+   */
+  readonly batchRecordEngagement: UnaryMethod<BatchRecordEngagementRequest, BatchRecordEngagementResponse>;
+  /**
+   * GetNotificationEngagement returns the counts of one publication. It fails with PERMISSION_DENIED for a reader of
+   * the bucket.
+   */
+  readonly getNotificationEngagement: UnaryMethod<GetNotificationEngagementRequest, GetNotificationEngagementResponse>;
+  /**
+   * ListBucketEngagement pages through the counts of a bucket's notifications that have reports, newest first, with the
+   * sums of the bucket. It fails with PERMISSION_DENIED for a reader of the bucket.
+   */
+  readonly listBucketEngagement: UnaryMethod<ListBucketEngagementRequest, ListBucketEngagementResponse>;
+  /**
+   * ListEngagementChanges pages through the new reports about a bucket's notifications after a token, in commit order,
+   * for clients that cannot hold a stream. It fails like WatchEngagementChanges.
+   */
+  readonly listEngagementChanges: UnaryMethod<ListEngagementChangesRequest, ListEngagementChangesResponse>;
+  /**
+   * WatchEngagementChanges sends every new report about a bucket's notifications, in commit order. It resumes after
+   * `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later reports have been purged. Then call
+   * ListBucketEngagement, and continue from the first page's token. It fails with PERMISSION_DENIED for a reader of the
+   * bucket, also when the caller becomes one.
+   */
+  readonly watchEngagementChanges: ResumableMethod<WatchEngagementChangesRequest, WatchEngagementChangesResponse>;
 };
 
 export interface SearchNotificationsRequest {
@@ -685,6 +959,11 @@ export interface GetAttachmentContentResponse {
 
 export interface GetLongLookRequest {
   notificationId?: string | undefined;
+  /**
+   * Gives a base action the title and the icon of the notification's own action of its type. Otherwise base actions
+   * always have the same ones.
+   */
+  withOwnLabels?: boolean | undefined;
 }
 
 export interface GetLongLookResponse {
@@ -707,7 +986,7 @@ export interface InvokeActionResponse {
 }
 
 export interface ListActionRunsRequest {
-  /** 0 means 50; more than 1000 means 1000. */
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
   /** Only runs of this notification. */
@@ -975,6 +1254,7 @@ export type ActionType =
   | "ACTION_TYPE_SNOOZE"
   /** Postpones the notification by the minutes in `value`. */
   | "ACTION_TYPE_POSTPONE"
+  /** Opens the notification whose id is `value`. If a request has no value, the server sets the notification's own id. */
   | "ACTION_TYPE_OPEN_NOTIFICATION"
   /** Calls the webhook whose id is `value`. */
   | "ACTION_TYPE_WEBHOOK"
@@ -997,6 +1277,7 @@ export interface Notification {
   attachments?: Attachment[] | undefined;
   /** At most 16. */
   actions?: Action[] | undefined;
+  /** The effect of a tap, such as NAVIGATE to a URL; absent opens the notification. */
   tapAction?: Action | undefined;
   /** Set by the server. */
   createTime?: Timestamp | undefined;
@@ -1026,6 +1307,18 @@ export interface Notification {
   sendCount?: number | undefined;
   /** The time of deletion; only present in the list of deleted notifications. */
   deleteTime?: Timestamp | undefined;
+  /**
+   * The name of a sound file of the app; empty means the default sound. At most 128 characters. SILENT and NO_PUSH play
+   * none. Set on creation, like the two fields below.
+   */
+  sound?: string | undefined;
+  /** Devices group notifications with the same id; empty means by bucket. At most 128 characters. */
+  threadId?: string | undefined;
+  /**
+   * The members of a shared bucket who receive the notification, by user id; empty for all. Users who are not members
+   * are skipped; NOT_FOUND if nobody is left. At most 100. A published notification does not name its recipients.
+   */
+  recipientIds?: string[] | undefined;
 }
 export namespace Notification {
 
@@ -1298,6 +1591,27 @@ export interface CancelScheduledNotificationRequest {
 
 export type CancelScheduledNotificationResponse = Record<string, never>;
 
+export interface ListPostponedNotificationsRequest {
+  /** 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+}
+
+export interface ListPostponedNotificationsResponse {
+  notifications?: Notification[] | undefined;
+  nextPageToken?: string | undefined;
+}
+
+export interface CancelPostponementRequest {
+  notificationId?: string | undefined;
+  /** If set, it must equal the notification's etag; otherwise ABORTED, reason ETAG_MISMATCH. */
+  etag?: string | undefined;
+}
+
+export interface CancelPostponementResponse {
+  notification?: Notification | undefined;
+}
+
 export type GetUnreadCountsRequest = Record<string, never>;
 
 export interface GetUnreadCountsResponse {
@@ -1378,6 +1692,13 @@ export declare const NotificationsService: {
   readonly snoozeNotification: UnaryMethod<SnoozeNotificationRequest, SnoozeNotificationResponse>;
   /** PostponeNotification marks a notification as read until it becomes unread again later. */
   readonly postponeNotification: UnaryMethod<PostponeNotificationRequest, PostponeNotificationResponse>;
+  /** ListPostponedNotifications pages through the postponed notifications, ordered by id. */
+  readonly listPostponedNotifications: UnaryMethod<ListPostponedNotificationsRequest, ListPostponedNotificationsResponse>;
+  /**
+   * CancelPostponement leaves a postponed notification read, and does not hand it over again. It fails with NOT_FOUND
+   * if the notification is not postponed.
+   */
+  readonly cancelPostponement: UnaryMethod<CancelPostponementRequest, CancelPostponementResponse>;
   /** ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first. */
   readonly listScheduledNotifications: UnaryMethod<ListScheduledNotificationsRequest, ListScheduledNotificationsResponse>;
   /** CancelScheduledNotification cancels a scheduled notification of the caller. */

@@ -50,6 +50,10 @@ export const AutomationService = {
     path: "campanile.notifications.v1.AutomationService/UpdateWebhook",
     kind: "unary", idempotency: "idempotent",
   },
+  runWebhook: {
+    path: "campanile.notifications.v1.AutomationService/RunWebhook",
+    kind: "unary", idempotency: "unknown",
+  },
   deleteWebhook: {
     path: "campanile.notifications.v1.AutomationService/DeleteWebhook",
     kind: "unary", idempotency: "idempotent",
@@ -75,6 +79,33 @@ export const DeliveryService = {
   recordDeliveries: {
     path: "campanile.notifications.v1.DeliveryService/RecordDeliveries",
     kind: "unary", idempotency: "idempotent",
+  },
+};
+
+export const EngagementService = {
+  batchReportEngagement: {
+    path: "campanile.notifications.v1.EngagementService/BatchReportEngagement",
+    kind: "unary", idempotency: "idempotent",
+  },
+  batchRecordEngagement: {
+    path: "campanile.notifications.v1.EngagementService/BatchRecordEngagement",
+    kind: "unary", idempotency: "idempotent",
+  },
+  getNotificationEngagement: {
+    path: "campanile.notifications.v1.EngagementService/GetNotificationEngagement",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  listBucketEngagement: {
+    path: "campanile.notifications.v1.EngagementService/ListBucketEngagement",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  listEngagementChanges: {
+    path: "campanile.notifications.v1.EngagementService/ListEngagementChanges",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  watchEngagementChanges: {
+    path: "campanile.notifications.v1.EngagementService/WatchEngagementChanges",
+    kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
   },
 };
 
@@ -169,6 +200,14 @@ export const NotificationsService = {
   },
   postponeNotification: {
     path: "campanile.notifications.v1.NotificationsService/PostponeNotification",
+    kind: "unary", idempotency: "idempotent",
+  },
+  listPostponedNotifications: {
+    path: "campanile.notifications.v1.NotificationsService/ListPostponedNotifications",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  cancelPostponement: {
+    path: "campanile.notifications.v1.NotificationsService/CancelPostponement",
     kind: "unary", idempotency: "idempotent",
   },
   listScheduledNotifications: {

@@ -22,6 +22,10 @@ export const AssetsService = {
     path: "campanile.sync.v1.AssetsService/ListAssets",
     kind: "unary", idempotency: "noSideEffects",
   },
+  importRecords: {
+    path: "campanile.sync.v1.AssetsService/ImportRecords",
+    kind: "unary", idempotency: "unknown",
+  },
   deleteAsset: {
     path: "campanile.sync.v1.AssetsService/DeleteAsset",
     kind: "unary", idempotency: "unknown",
@@ -59,6 +63,10 @@ export const DevicesService = {
   },
   unregisterDevice: {
     path: "campanile.sync.v1.DevicesService/UnregisterDevice",
+    kind: "unary", idempotency: "idempotent",
+  },
+  setSubscriptions: {
+    path: "campanile.sync.v1.DevicesService/SetSubscriptions",
     kind: "unary", idempotency: "idempotent",
   },
   publishUpdate: {
@@ -110,6 +118,10 @@ export const ZonesService = {
   listZones: {
     path: "campanile.sync.v1.ZonesService/ListZones",
     kind: "unary", idempotency: "noSideEffects",
+  },
+  updateZone: {
+    path: "campanile.sync.v1.ZonesService/UpdateZone",
+    kind: "unary", idempotency: "idempotent",
   },
   deleteZone: {
     path: "campanile.sync.v1.ZonesService/DeleteZone",

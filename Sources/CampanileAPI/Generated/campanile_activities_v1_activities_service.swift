@@ -19,6 +19,9 @@ public protocol ActivitiesServiceProtocol: RPCService {
   /// EndActivity ends an activity with a final state, now or later. An activity that has already ended is returned
   /// unchanged.
   func endActivity(_ request: EndActivityRequest, context: CallContext) async throws -> EndActivityResponse
+  /// SetActivityPushes stops the pushes of an activity, or continues them. An activity that has ended returns
+  /// FAILED_PRECONDITION, reason ACTIVITY_ENDED.
+  func setActivityPushes(_ request: SetActivityPushesRequest, context: CallContext) async throws -> SetActivityPushesResponse
   /// GetActivity returns an activity and the attributes that it was started with.
   func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse
   /// ListActivities pages through the activities, newest first. A client that reads all pages and then watches from the
@@ -47,6 +50,9 @@ extension ActivitiesServiceProtocol {
     }
     registry.unary(ActivitiesServiceMethods.endActivity) { request, context in
       try await self.endActivity(request, context: context)
+    }
+    registry.unary(ActivitiesServiceMethods.setActivityPushes) { request, context in
+      try await self.setActivityPushes(request, context: context)
     }
     registry.unary(ActivitiesServiceMethods.getActivity) { request, context in
       try await self.getActivity(request, context: context)

@@ -13,6 +13,9 @@ public protocol PushTokensServiceProtocol: RPCService {
   /// UpdateInstallation sets what the app reports about its installation, for all tokens of that installation. Tokens
   /// that it registers later have the same values. Without a token nothing is stored.
   func updateInstallation(_ request: UpdateInstallationRequest, context: CallContext) async throws -> UpdateInstallationResponse
+  /// GetActivityPushToken returns the complete update token of one of the caller's activities, for an app that has lost
+  /// it. All other methods return tokens redacted. Without a token in use it returns NOT_FOUND, reason TOKEN_NOT_FOUND.
+  func getActivityPushToken(_ request: GetActivityPushTokenRequest, context: CallContext) async throws -> GetActivityPushTokenResponse
   func getPushToken(_ request: GetPushTokenRequest, context: CallContext) async throws -> GetPushTokenResponse
   /// ListPushTokens pages through the tokens, sorted by id.
   func listPushTokens(_ request: ListPushTokensRequest, context: CallContext) async throws -> ListPushTokensResponse
@@ -28,6 +31,9 @@ extension PushTokensServiceProtocol {
     }
     registry.unary(PushTokensServiceMethods.updateInstallation) { request, context in
       try await self.updateInstallation(request, context: context)
+    }
+    registry.unary(PushTokensServiceMethods.getActivityPushToken) { request, context in
+      try await self.getActivityPushToken(request, context: context)
     }
     registry.unary(PushTokensServiceMethods.getPushToken) { request, context in
       try await self.getPushToken(request, context: context)

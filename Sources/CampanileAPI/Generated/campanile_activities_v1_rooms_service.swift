@@ -7,7 +7,8 @@ public import CampanileRPC
 /// RoomsService controls activities that show a chat room: waiting (#F7C948) or connected (#34C759). Every object
 /// belongs to the calling user, who has one activity per room and app.
 ///
-/// The content-state has `phase`, `roomId`, `title`, `colorHex` and `lastUpdated`.
+/// The content-state has `phase`, `roomId`, `title`, `colorHex`, `lastUpdated`, `spokenText` for accessibility, and
+/// `url` if there is one.
 public protocol RoomsServiceProtocol: RPCService {
   /// JoinRoom starts an activity that waits for a peer. A live activity of the same room ends first.
   func joinRoom(_ request: JoinRoomRequest, context: CallContext) async throws -> JoinRoomResponse

@@ -8,8 +8,9 @@ public import CampanileRPC
 /// fit the state returns FAILED_PRECONDITION: TIMER_PAUSED, TIMER_RUNNING, ACTIVITY_ENDED, or ACTIVITY_NO_TIMER for an
 /// activity without a timer.
 ///
-/// The content-state has `startedAt`, `pausedAt` while it is paused, `duration`, `methodName`, `sessionType` and
-/// `totalPausedDuration`. Durations are in seconds; dates have the format configured for the app.
+/// The content-state has `startedAt`, `pausedAt` while it is paused, `isPaused`, `duration`, `methodName` and the same
+/// text as `protocolName`, `sessionType`, `totalPausedDuration`, `spokenText` for accessibility, and `url` if there is
+/// one. Durations are in seconds; dates have the format configured for the app.
 public protocol TimersServiceProtocol: RPCService {
   /// StartTimer starts an activity that shows a timer, like StartActivity.
   func startTimer(_ request: StartTimerRequest, context: CallContext) async throws -> StartTimerResponse

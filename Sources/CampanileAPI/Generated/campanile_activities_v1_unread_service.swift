@@ -7,8 +7,8 @@ public import CampanileRPC
 /// UnreadService shows a user's unread notifications as a Live Activity, and pushes single ones to their devices.
 ///
 /// The content-state has `notifications` (each with `id`, `title`, `subtitle`, `bucketId`, `bucketName`, `bucketIconUrl`
-/// and `createdAt`), `unreadCount` and `lastUpdate`. The oldest notifications are omitted if the payload would be too
-/// large.
+/// and `createdAt`), `unreadCount`, `lastUpdate`, `spokenText` for accessibility, and `url` if there is one. The oldest
+/// notifications are omitted if the payload would be too large.
 public protocol UnreadServiceProtocol: RPCService {
   /// StartUnreadActivity starts an activity that shows the calling user's newest unread notifications from now on.
   func startUnreadActivity(_ request: StartUnreadActivityRequest, context: CallContext) async throws -> StartUnreadActivityResponse

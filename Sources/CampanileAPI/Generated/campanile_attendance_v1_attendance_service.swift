@@ -11,8 +11,8 @@ public protocol AttendanceServiceProtocol: RPCService {
   func recordAttendance(_ request: RecordAttendanceRequest, context: CallContext) async throws -> RecordAttendanceResponse
   /// RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   func recordMeetingAttendance(_ request: RecordMeetingAttendanceRequest, context: CallContext) async throws -> RecordMeetingAttendanceResponse
-  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
-  /// with the reason CONFIRMATION_LATE.
+  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings, if there is one:
+  /// FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
   func confirmAttendance(_ request: ConfirmAttendanceRequest, context: CallContext) async throws -> ConfirmAttendanceResponse
   /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   func getCheckInCode(_ request: GetCheckInCodeRequest, context: CallContext) async throws -> GetCheckInCodeResponse
@@ -20,10 +20,10 @@ public protocol AttendanceServiceProtocol: RPCService {
   /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
   /// CHECK_IN_CLOSED. A malformed or forged code: INVALID_ARGUMENT with the reason CODE_INVALID.
   func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse
-  /// ListMeetingAttendance pages through the records of a meeting.
+  /// ListMeetingAttendance pages through the records of a meeting. It omits members who were initiated later.
   func listMeetingAttendance(_ request: ListMeetingAttendanceRequest, context: CallContext) async throws -> ListMeetingAttendanceResponse
-  /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
-  /// LodgeSettings.
+  /// ListMemberAttendance pages through the records of a member, except those of meetings before the initiation. Access
+  /// to other members' records depends on LodgeSettings.
   func listMemberAttendance(_ request: ListMemberAttendanceRequest, context: CallContext) async throws -> ListMemberAttendanceResponse
   /// ListRosterChanges pages through the members, meetings and attendance records that changed after a token. Each is
   /// returned once, in its current state, ordered by last change. Members receive only their own attendance.

@@ -9,13 +9,15 @@ public protocol LodgeServiceProtocol: RPCService {
   /// GetLodgeSettings returns the lodge's settings.
   func getLodgeSettings(_ request: GetLodgeSettingsRequest, context: CallContext) async throws -> GetLodgeSettingsResponse
   /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
-  /// of years in which a meeting moves to another day. For admins.
+  /// of years in which a meeting moves to another day. New notices while the operator has configured no notifications
+  /// service: FAILED_PRECONDITION with the reason NOTICES_UNAVAILABLE. For admins.
   func updateLodgeSettings(_ request: UpdateLodgeSettingsRequest, context: CallContext) async throws -> UpdateLodgeSettingsResponse
   /// ImportCsv imports a whole file or nothing. The first message is the header; the others are the file's bytes. Errors
   /// are reported row by row, and then nothing is changed. For admins.
   func importCsv(_ requests: RequestStream<ImportCsvRequest>, context: CallContext) async throws -> ImportCsvResponse
   /// ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
-  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
+  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For the role in
+  /// LodgeSettings, `export_role`.
   func exportCsv(_ request: ExportCsvRequest, context: CallContext, responses: ResponseSink<ExportCsvResponse>) async throws
   /// ListAuditEntries pages through the audit log, newest first. For admins.
   func listAuditEntries(_ request: ListAuditEntriesRequest, context: CallContext) async throws -> ListAuditEntriesResponse

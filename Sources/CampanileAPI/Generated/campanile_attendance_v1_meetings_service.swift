@@ -15,6 +15,8 @@ public protocol MeetingsServiceProtocol: RPCService {
   func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse
   /// ListUpcomingMeetings pages through the scheduled meetings that have not begun, the earliest first.
   func listUpcomingMeetings(_ request: ListUpcomingMeetingsRequest, context: CallContext) async throws -> ListUpcomingMeetingsResponse
+  /// ListMeetingYears pages through the years that have meetings, newest first.
+  func listMeetingYears(_ request: ListMeetingYearsRequest, context: CallContext) async throws -> ListMeetingYearsResponse
   /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
   func updateMeeting(_ request: UpdateMeetingRequest, context: CallContext) async throws -> UpdateMeetingResponse
@@ -49,6 +51,9 @@ extension MeetingsServiceProtocol {
     }
     registry.unary(MeetingsServiceMethods.listUpcomingMeetings) { request, context in
       try await self.listUpcomingMeetings(request, context: context)
+    }
+    registry.unary(MeetingsServiceMethods.listMeetingYears) { request, context in
+      try await self.listMeetingYears(request, context: context)
     }
     registry.unary(MeetingsServiceMethods.updateMeeting) { request, context in
       try await self.updateMeeting(request, context: context)

@@ -4,7 +4,7 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// MembersService manages members. Members can read them; admins can change them.
+/// MembersService manages members. Members can read them; admins can change them, and secretaries their degrees.
 public protocol MembersServiceProtocol: RPCService {
   /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
   /// use. At most 20000, including erased ones; one more: RESOURCE_EXHAUSTED, reason MEMBERS_EXHAUSTED.
@@ -14,7 +14,9 @@ public protocol MembersServiceProtocol: RPCService {
   /// ListMembers pages through the members, ordered by name. ListRosterChanges and WatchRosterChanges return their
   /// changes.
   func listMembers(_ request: ListMembersRequest, context: CallContext) async throws -> ListMembersResponse
-  /// UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email`.
+  /// UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email` and
+  /// `refused_notices`. Secretaries may change the `degree`, `initiation_date`, `passing_date` and `raising_date` of all
+  /// members.
   func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse
   /// DeactivateMember ends a membership. The member can no longer log in and is excluded from summaries. Past attendance
   /// remains.

@@ -25,6 +25,8 @@ public protocol SessionsServiceProtocol: RPCService {
   /// FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
   /// a valid `device_token` still work.
   ///
+  /// With the setting `device_login`, a valid `device_token` is enough, and the PIN may be empty.
+  ///
   /// Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
   /// not count as failures.
   func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse

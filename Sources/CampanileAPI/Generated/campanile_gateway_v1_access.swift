@@ -13,9 +13,9 @@ public protocol AccessServiceProtocol: RPCService {
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse
   /// RevokeApiKey ends a key at once. Revoking it again has no effect.
   func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse
-  /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
-  /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
-  /// `KEY_ENDED`.
+  /// RotateApiKey creates a key with the same permissions and device as another one, which keeps working for a while.
+  /// Callers can thus switch to the new secret without a failed call. A key that has ended fails with
+  /// FAILED_PRECONDITION `KEY_ENDED`.
   func rotateApiKey(_ request: RotateApiKeyRequest, context: CallContext) async throws -> RotateApiKeyResponse
 }
 

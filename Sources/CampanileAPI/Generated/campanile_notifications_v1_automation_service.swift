@@ -25,6 +25,9 @@ public protocol AutomationServiceProtocol: RPCService {
   func listWebhooks(_ request: ListWebhooksRequest, context: CallContext) async throws -> ListWebhooksResponse
   /// UpdateWebhook changes the fields named by the mask (AIP-134).
   func updateWebhook(_ request: UpdateWebhookRequest, context: CallContext) async throws -> UpdateWebhookResponse
+  /// RunWebhook sends a webhook's request now, as an action of a notification does, and stores the result. The run is
+  /// part of ListActionRuns.
+  func runWebhook(_ request: RunWebhookRequest, context: CallContext) async throws -> RunWebhookResponse
   func deleteWebhook(_ request: DeleteWebhookRequest, context: CallContext) async throws -> DeleteWebhookResponse
 }
 
@@ -66,6 +69,9 @@ extension AutomationServiceProtocol {
     }
     registry.unary(AutomationServiceMethods.updateWebhook) { request, context in
       try await self.updateWebhook(request, context: context)
+    }
+    registry.unary(AutomationServiceMethods.runWebhook) { request, context in
+      try await self.runWebhook(request, context: context)
     }
     registry.unary(AutomationServiceMethods.deleteWebhook) { request, context in
       try await self.deleteWebhook(request, context: context)

@@ -57,6 +57,11 @@ public protocol NotificationsServiceProtocol: RPCService {
   func snoozeNotification(_ request: SnoozeNotificationRequest, context: CallContext) async throws -> SnoozeNotificationResponse
   /// PostponeNotification marks a notification as read until it becomes unread again later.
   func postponeNotification(_ request: PostponeNotificationRequest, context: CallContext) async throws -> PostponeNotificationResponse
+  /// ListPostponedNotifications pages through the postponed notifications, ordered by id.
+  func listPostponedNotifications(_ request: ListPostponedNotificationsRequest, context: CallContext) async throws -> ListPostponedNotificationsResponse
+  /// CancelPostponement leaves a postponed notification read, and does not hand it over again. It fails with NOT_FOUND
+  /// if the notification is not postponed.
+  func cancelPostponement(_ request: CancelPostponementRequest, context: CallContext) async throws -> CancelPostponementResponse
   /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.
   func listScheduledNotifications(_ request: ListScheduledNotificationsRequest, context: CallContext) async throws -> ListScheduledNotificationsResponse
   /// CancelScheduledNotification cancels a scheduled notification of the caller.
@@ -160,6 +165,12 @@ extension NotificationsServiceProtocol {
     }
     registry.unary(NotificationsServiceMethods.postponeNotification) { request, context in
       try await self.postponeNotification(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.listPostponedNotifications) { request, context in
+      try await self.listPostponedNotifications(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.cancelPostponement) { request, context in
+      try await self.cancelPostponement(request, context: context)
     }
     registry.unary(NotificationsServiceMethods.listScheduledNotifications) { request, context in
       try await self.listScheduledNotifications(request, context: context)

@@ -9,8 +9,13 @@ public import CampanileRPC
 /// durable, including its contents; a rejected one changes nothing.
 ///
 /// A change names the registered device that makes it. Readers get PERMISSION_DENIED, reason DEVICE_READ_ONLY; they
-/// publish a SyncUpdateMessage, which a writer or the service applies. A content that is damaged on disk is never sent:
-/// DATA_LOSS, reason CONTENT_DAMAGED.
+/// publish a SyncUpdateMessage, which a writer or the service applies. A credential that is bound to a device can name
+/// only that one: PERMISSION_DENIED, reason DEVICE_MISMATCH. A content that is damaged on disk is never sent: DATA_LOSS,
+/// reason CONTENT_DAMAGED.
+///
+/// The service exports the user's notifications to `buckets.json` and `notifications.json` of `ZentikSyncZone`. It never
+/// replaces a version of a device: the first change of one of these files by a device ends the export (`export_ended`).
+/// UpdateZone starts it again.
 public protocol AssetsServiceProtocol: RPCService {
   /// PutAsset creates a new version of one asset: a commit of one change. Invalid JSON: INVALID_ARGUMENT, reason
   /// JSON_INVALID, with the byte offset and the expected input. An invalid container: CONTAINER_INVALID with the path.
@@ -28,6 +33,12 @@ public protocol AssetsServiceProtocol: RPCService {
   /// watches from the first page's `resume_token` misses no change. A page token of an earlier revision: ABORTED, reason
   /// ZONE_CHANGED.
   func listAssets(_ request: ListAssetsRequest, context: CallContext) async throws -> ListAssetsResponse
+  /// ImportRecords adds records of the shape that the apps used before they had files: one CloudKit record for each
+  /// bucket and notification. It writes `buckets.json` and `notifications.json` as one commit. A record replaces the one
+  /// with its id in the current file, unless that has a later `updatedAt`. Invalid records are reported, and the others
+  /// imported. A text that is not JSON: INVALID_ARGUMENT, reason JSON_INVALID. A current file that is not a container:
+  /// FAILED_PRECONDITION, reason CONTAINER_INVALID.
+  func importRecords(_ request: ImportRecordsRequest, context: CallContext) async throws -> ImportRecordsResponse
   /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
   /// NOT_FOUND.
   func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse
@@ -61,6 +72,9 @@ extension AssetsServiceProtocol {
     }
     registry.unary(AssetsServiceMethods.listAssets) { request, context in
       try await self.listAssets(request, context: context)
+    }
+    registry.unary(AssetsServiceMethods.importRecords) { request, context in
+      try await self.importRecords(request, context: context)
     }
     registry.unary(AssetsServiceMethods.deleteAsset) { request, context in
       try await self.deleteAsset(request, context: context)

@@ -10,15 +10,29 @@ public import CampanileRPC
 ///
 /// The position of a device is stored: it is the sequence that the device has acknowledged. ListUpdates and WatchUpdates
 /// therefore start with the waiting messages instead of the present, and have sequences instead of resume tokens.
+///
+/// A credential may be bound to a device (CreateApiKeyRequest, or a claim of a token). It can name only that device:
+/// PERMISSION_DENIED, reason DEVICE_MISMATCH. A watch with such a key and the scopes `sync:read` and `sync:publish`
+/// reads, publishes, subscribes and acknowledges, and cannot write in the name of a phone.
 public protocol DevicesServiceProtocol: RPCService {
   /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
-  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
+  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED. The device keeps its
+  /// subscriptions, which SetSubscriptions sets.
   func registerDevice(_ request: RegisterDeviceRequest, context: CallContext) async throws -> RegisterDeviceResponse
   /// ListSyncDevices pages through the devices by id.
   func listSyncDevices(_ request: ListSyncDevicesRequest, context: CallContext) async throws -> ListSyncDevicesResponse
   /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
-  /// NOT_FOUND.
+  /// NOT_FOUND. A reader cannot unregister itself with a credential that is bound to it, because it could then register
+  /// as a writer: PERMISSION_DENIED, reason DEVICE_READ_ONLY.
   func unregisterDevice(_ request: UnregisterDeviceRequest, context: CallContext) async throws -> UnregisterDeviceResponse
+  /// SetSubscriptions sets the changes that wake a device, in place of its previous subscriptions. A commit that another
+  /// device or the service makes, or a message that waits for the device, then results in a background push, unless the
+  /// device has an open WatchUpdates. Changes within two seconds are pushed together, and a device gets at most three
+  /// pushes at once and three an hour, because iOS delivers no more. The payload has the member `data` with `zoneIds`,
+  /// the changed zones, and `sequence`, that of the newest message. The push goes to the device token that the app has
+  /// registered at PushTokensService for the installation. Nothing is pushed without one, or if no push service is
+  /// configured.
+  func setSubscriptions(_ request: SetSubscriptionsRequest, context: CallContext) async throws -> SetSubscriptionsResponse
   /// PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request
   /// id. `NOTIFICATION_READ` and `NOTIFICATION_DELETED` are also applied to the user's notifications; that change is
   /// exported as a commit of both files.
@@ -45,6 +59,9 @@ extension DevicesServiceProtocol {
     }
     registry.unary(DevicesServiceMethods.unregisterDevice) { request, context in
       try await self.unregisterDevice(request, context: context)
+    }
+    registry.unary(DevicesServiceMethods.setSubscriptions) { request, context in
+      try await self.setSubscriptions(request, context: context)
     }
     registry.unary(DevicesServiceMethods.publishUpdate) { request, context in
       try await self.publishUpdate(request, context: context)

@@ -6,6 +6,9 @@ public import CampanileRPC
 
 /// ZonesService manages zones and lists their changes. All objects belong to the calling user; another user's object is
 /// NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`.
+///
+/// A caller whose credential is bound to a device changes zones only if that device is a writer; otherwise
+/// PERMISSION_DENIED, reason DEVICE_READ_ONLY.
 public protocol ZonesServiceProtocol: RPCService {
   /// CreateZone creates an empty zone. At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED.
   /// An existing zone: ALREADY_EXISTS, reason ZONE_EXISTS.
@@ -13,6 +16,10 @@ public protocol ZonesServiceProtocol: RPCService {
   func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse
   /// ListZones pages through the zones by id, and returns the user's total storage use.
   func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse
+  /// UpdateZone starts or ends the export of notifications to a zone. Fields that are not set keep their values. Only
+  /// `ZentikSyncZone` can have the export, and only with a notifications service; otherwise FAILED_PRECONDITION, reason
+  /// EXPORT_UNAVAILABLE. A started export replaces the current files, which become conflicts if a device wrote them.
+  func updateZone(_ request: UpdateZoneRequest, context: CallContext) async throws -> UpdateZoneResponse
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
   /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD). A missing
   /// zone is NOT_FOUND.
@@ -37,6 +44,9 @@ extension ZonesServiceProtocol {
     }
     registry.unary(ZonesServiceMethods.listZones) { request, context in
       try await self.listZones(request, context: context)
+    }
+    registry.unary(ZonesServiceMethods.updateZone) { request, context in
+      try await self.updateZone(request, context: context)
     }
     registry.unary(ZonesServiceMethods.deleteZone) { request, context in
       try await self.deleteZone(request, context: context)

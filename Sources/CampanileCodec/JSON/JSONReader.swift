@@ -191,6 +191,21 @@ extension JSONReader {
     seen |= bit
   }
 
+  /// Records that the field at `index` of a message occurs, and returns `index` if its value is to be read. Returns -1
+  /// after a null and after the value of an unknown field, whose index is negative.
+  ///
+  /// - Throws: `DUPLICATE_FIELD` if the field has already occurred.
+  @inlinable
+  @inline(__always)
+  public mutating func field(_ index: Int, _ seen: inout UInt64) throws(ProtoJSONError) -> Int {
+    if index < 0 {
+      try skipValue()
+      return -1
+    }
+    try accept(index, &seen)
+    return try null() ? -1 : index
+  }
+
   /// Returns the error for a member whose `oneof` already has another member.
   @inline(never)
   public func oneofConflict() -> ProtoJSONError {

@@ -47,6 +47,16 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:end", body: "*"),
     ], scope: "activities:write")
+  /// SetActivityPushes stops the pushes of an activity, or continues them. An activity that has ended returns
+  /// FAILED_PRECONDITION, reason ACTIVITY_ENDED.
+  public static let setActivityPushes = MethodDescriptor(
+    path: "campanile.activities.v1.ActivitiesService/SetActivityPushes",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.activities.v1.SetActivityPushesRequest",
+    responseType: "campanile.activities.v1.SetActivityPushesResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:setPushes", body: "*"),
+    ], scope: "activities:write")
   /// GetActivity returns an activity and the attributes that it was started with.
   public static let getActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/GetActivity",
@@ -89,7 +99,7 @@ public enum ActivitiesServiceMethods {
     ], scope: "activities:read")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [startActivity, updateActivity, batchUpdateActivities, endActivity, getActivity, listActivities, listActivityChanges, watchActivities]
+  public static let all: [MethodDescriptor] = [startActivity, updateActivity, batchUpdateActivities, endActivity, setActivityPushes, getActivity, listActivities, listActivityChanges, watchActivities]
 }
 
 /// Calls `campanile.activities.v1.ActivitiesService`.
@@ -120,6 +130,12 @@ public struct ActivitiesServiceClient: Sendable {
   /// unchanged.
   public func endActivity(_ request: EndActivityRequest, options: CallOptions = .init()) async throws -> EndActivityResponse {
     try await caller.unary(ActivitiesServiceMethods.endActivity, request, options: options)
+  }
+
+  /// SetActivityPushes stops the pushes of an activity, or continues them. An activity that has ended returns
+  /// FAILED_PRECONDITION, reason ACTIVITY_ENDED.
+  public func setActivityPushes(_ request: SetActivityPushesRequest, options: CallOptions = .init()) async throws -> SetActivityPushesResponse {
+    try await caller.unary(ActivitiesServiceMethods.setActivityPushes, request, options: options)
   }
 
   /// GetActivity returns an activity and the attributes that it was started with.

@@ -12,6 +12,9 @@ public enum ActivityStatus: ProtoEnum {
   case starting
   case active
   case ended
+  /// The app has scheduled a local start, which the system carries out at `start_time` (iOS 26). The newest state is
+  /// pushed then.
+  case pending
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
 
@@ -24,6 +27,7 @@ public enum ActivityStatus: ProtoEnum {
     case 2: self = .starting
     case 3: self = .active
     case 4: self = .ended
+    case 5: self = .pending
     default: self = .unrecognized(rawValue)
     }
   }
@@ -35,6 +39,7 @@ public enum ActivityStatus: ProtoEnum {
     case .starting: 2
     case .active: 3
     case .ended: 4
+    case .pending: 5
     case .unrecognized(let number): number
     }
   }
@@ -46,6 +51,7 @@ public enum ActivityStatus: ProtoEnum {
     case .starting: "ACTIVITY_STATUS_STARTING"
     case .active: "ACTIVITY_STATUS_ACTIVE"
     case .ended: "ACTIVITY_STATUS_ENDED"
+    case .pending: "ACTIVITY_STATUS_PENDING"
     case .unrecognized: nil
     }
   }
@@ -56,6 +62,8 @@ public enum ActivityStatus: ProtoEnum {
       if name.matches("ACTIVITY_STATUS_ENDED") { return 4 }
     case 22:
       if name.matches("ACTIVITY_STATUS_ACTIVE") { return 3 }
+    case 23:
+      if name.matches("ACTIVITY_STATUS_PENDING") { return 5 }
     case 24:
       if name.matches("ACTIVITY_STATUS_STARTING") { return 2 }
     case 25:
@@ -445,12 +453,16 @@ public struct Activity: ProtoMessage {
   /// The broadcast channel for its updates, instead of tokens.
   public var channelId: String = ""
   public var etag: String = ""
+  /// The group whose activities UpdateActivityGroup updates together; empty for none.
+  public var groupId: String = ""
+  /// Whether SetActivityPushes has stopped its pushes. Its states are stored, and its end is still pushed.
+  public var pushesStopped: Bool = false
   /// The source of the state, if it is not the caller.
   public var driver: Driver?
 
   public init() {}
 
-  public init(id: String = "", app: String = "", environment: String = "", status: ActivityStatus = ActivityStatus(), origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, startTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, scheduledEndTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, endReason: EndReason = EndReason(), staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, apsTimestamp: Int64 = 0, updateTokenCount: Int32 = 0, renews: Bool = false, renewalCount: Int32 = 0, channelId: String = "", etag: String = "", driver: Driver? = nil) {
+  public init(id: String = "", app: String = "", environment: String = "", status: ActivityStatus = ActivityStatus(), origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, startTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, scheduledEndTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, endReason: EndReason = EndReason(), staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, apsTimestamp: Int64 = 0, updateTokenCount: Int32 = 0, renews: Bool = false, renewalCount: Int32 = 0, channelId: String = "", etag: String = "", groupId: String = "", pushesStopped: Bool = false, driver: Driver? = nil) {
     self.id = id
     self.app = app
     self.environment = environment
@@ -472,6 +484,8 @@ public struct Activity: ProtoMessage {
     self.renewalCount = renewalCount
     self.channelId = channelId
     self.etag = etag
+    self.groupId = groupId
+    self.pushesStopped = pushesStopped
     self.driver = driver
   }
 
@@ -479,107 +493,63 @@ public struct Activity: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(ActivityStatus.self)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.origin = try reader.enumeration(ActivityOrigin.self)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.contentStateJson = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.scheduledEndTime = try ProtoTimestamp(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.endReason = try reader.enumeration(EndReason.self)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.staleTime = try ProtoTimestamp(from: &reader)
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.relevanceScore = try reader.double()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.apsTimestamp = try reader.int64()
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.updateTokenCount = try reader.int32()
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         self.renews = try reader.bool()
       case 18:
-        try reader.accept(18, &seen0)
-        if try reader.null() { break }
         self.renewalCount = try reader.int32()
       case 19:
-        try reader.accept(19, &seen0)
-        if try reader.null() { break }
         self.channelId = try reader.string()
       case 20:
-        try reader.accept(20, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 21:
-        try reader.accept(21, &seen0)
-        if try reader.null() { break }
+        self.groupId = try reader.string()
+      case 22:
+        self.pushesStopped = try reader.bool()
+      case 23:
         if self.driver != nil { throw reader.oneofConflict() }
         self.driver = .timer(try TimerState(from: &reader))
-      case 22:
-        try reader.accept(22, &seen0)
-        if try reader.null() { break }
+      case 24:
         if self.driver != nil { throw reader.oneofConflict() }
         self.driver = .room(try RoomState(from: &reader))
-      case 23:
-        try reader.accept(23, &seen0)
-        if try reader.null() { break }
+      case 25:
         if self.driver != nil { throw reader.oneofConflict() }
         self.driver = .unread(try UnreadState(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -593,18 +563,20 @@ public struct Activity: ProtoMessage {
       if name.matches("app") { return 1 }
     case 4:
       if name.matches("etag") { return 20 }
-      if name.matches("room") { return 22 }
+      if name.matches("room") { return 24 }
     case 5:
-      if name.matches("timer") { return 21 }
+      if name.matches("timer") { return 23 }
     case 6:
       if name.matches("status") { return 3 }
       if name.matches("origin") { return 4 }
       if name.matches("renews") { return 17 }
-      if name.matches("unread") { return 23 }
+      if name.matches("unread") { return 25 }
     case 7:
       if name.matches("endTime") { return 11 }
+      if name.matches("groupId") { return 21 }
     case 8:
       if name.matches("end_time") { return 11 }
+      if name.matches("group_id") { return 21 }
     case 9:
       if name.matches("startTime") { return 8 }
       if name.matches("endReason") { return 12 }
@@ -629,8 +601,10 @@ public struct Activity: ProtoMessage {
     case 13:
       if name.matches("aps_timestamp") { return 15 }
       if name.matches("renewal_count") { return 18 }
+      if name.matches("pushesStopped") { return 22 }
     case 14:
       if name.matches("relevanceScore") { return 14 }
+      if name.matches("pushes_stopped") { return 22 }
     case 15:
       if name.matches("relevance_score") { return 14 }
     case 16:
@@ -744,6 +718,14 @@ public struct Activity: ProtoMessage {
       value.encode(to: &writer)
     case nil: break
     }
+    if !self.groupId.isEmpty {
+      writer.name(",\"groupId\":")
+      writer.string(self.groupId)
+    }
+    if self.pushesStopped {
+      writer.name(",\"pushesStopped\":")
+      writer.bool(self.pushesStopped)
+    }
     writer.endObject(object)
   }
 
@@ -786,44 +768,30 @@ public struct Alert: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.title = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.body = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.titleLocKey = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.titleLocArgs.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.locKey = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.locArgs.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.sound = try Sound(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -948,20 +916,14 @@ public struct Sound: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.critical = try reader.bool()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.volume = try reader.double()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1020,10 +982,14 @@ public struct TimerState: ProtoMessage {
   public var sessionType: TimerSessionType = TimerSessionType()
   /// Whether it completes automatically when its time is over.
   public var completesByItself: Bool = false
+  /// Whether its relevance score follows its state: 100 while it runs, 50 while it is paused.
+  public var ranksByItself: Bool = false
+  /// The URL that a tap opens; the content-state has it as `url`. Empty for none.
+  public var url: String = ""
 
   public init() {}
 
-  public init(startTime: ProtoTimestamp? = nil, pauseTime: ProtoTimestamp? = nil, totalPaused: ProtoDuration? = nil, duration: ProtoDuration? = nil, methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), completesByItself: Bool = false) {
+  public init(startTime: ProtoTimestamp? = nil, pauseTime: ProtoTimestamp? = nil, totalPaused: ProtoDuration? = nil, duration: ProtoDuration? = nil, methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), completesByItself: Bool = false, ranksByItself: Bool = false, url: String = "") {
     self.startTime = startTime
     self.pauseTime = pauseTime
     self.totalPaused = totalPaused
@@ -1031,42 +997,34 @@ public struct TimerState: ProtoMessage {
     self.methodName = methodName
     self.sessionType = sessionType
     self.completesByItself = completesByItself
+    self.ranksByItself = ranksByItself
+    self.url = url
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pauseTime = try ProtoTimestamp(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.totalPaused = try ProtoDuration(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.duration = try ProtoDuration(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.methodName = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.sessionType = try reader.enumeration(TimerSessionType.self)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.completesByItself = try reader.bool()
-      default: try reader.skipValue()
+      case 7:
+        self.ranksByItself = try reader.bool()
+      case 8:
+        self.url = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1074,6 +1032,8 @@ public struct TimerState: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 3:
+      if name.matches("url") { return 8 }
     case 8:
       if name.matches("duration") { return 3 }
     case 9:
@@ -1090,6 +1050,10 @@ public struct TimerState: ProtoMessage {
     case 12:
       if name.matches("total_paused") { return 2 }
       if name.matches("session_type") { return 5 }
+    case 13:
+      if name.matches("ranksByItself") { return 7 }
+    case 15:
+      if name.matches("ranks_by_itself") { return 7 }
     case 17:
       if name.matches("completesByItself") { return 6 }
     case 19:
@@ -1129,6 +1093,14 @@ public struct TimerState: ProtoMessage {
       writer.name(",\"completesByItself\":")
       writer.bool(self.completesByItself)
     }
+    if self.ranksByItself {
+      writer.name(",\"ranksByItself\":")
+      writer.bool(self.ranksByItself)
+    }
+    if !self.url.isEmpty {
+      writer.name(",\"url\":")
+      writer.string(self.url)
+    }
     writer.endObject(object)
   }
 }
@@ -1143,38 +1115,35 @@ public struct RoomState: ProtoMessage {
   public var phaseStartTime: ProtoTimestamp?
   /// Time of waiting after which the activity ends; absent for no limit.
   public var waitingLimit: ProtoDuration?
+  /// The URL that a tap opens; the content-state has it as `url`. Empty for none.
+  public var url: String = ""
 
   public init() {}
 
-  public init(roomId: String = "", phase: RoomPhase = RoomPhase(), phaseStartTime: ProtoTimestamp? = nil, waitingLimit: ProtoDuration? = nil) {
+  public init(roomId: String = "", phase: RoomPhase = RoomPhase(), phaseStartTime: ProtoTimestamp? = nil, waitingLimit: ProtoDuration? = nil, url: String = "") {
     self.roomId = roomId
     self.phase = phase
     self.phaseStartTime = phaseStartTime
     self.waitingLimit = waitingLimit
+    self.url = url
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.roomId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.phase = try reader.enumeration(RoomPhase.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.phaseStartTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.waitingLimit = try ProtoDuration(from: &reader)
-      default: try reader.skipValue()
+      case 4:
+        self.url = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1182,6 +1151,8 @@ public struct RoomState: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 3:
+      if name.matches("url") { return 4 }
     case 5:
       if name.matches("phase") { return 1 }
     case 6:
@@ -1219,6 +1190,10 @@ public struct RoomState: ProtoMessage {
       writer.name(",\"waitingLimit\":")
       value.encode(to: &writer)
     }
+    if !self.url.isEmpty {
+      writer.name(",\"url\":")
+      writer.string(self.url)
+    }
     writer.endObject(object)
   }
 }
@@ -1231,28 +1206,29 @@ public struct UnreadState: ProtoMessage {
   public var itemsMax: Int32 = 0
   /// The sequence of the summary that is shown.
   public var sequence: Int64 = 0
+  /// The URL that a tap opens; the content-state has it as `url`. Empty for none.
+  public var url: String = ""
 
   public init() {}
 
-  public init(itemsMax: Int32 = 0, sequence: Int64 = 0) {
+  public init(itemsMax: Int32 = 0, sequence: Int64 = 0, url: String = "") {
     self.itemsMax = itemsMax
     self.sequence = sequence
+    self.url = url
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.itemsMax = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.skipValue()
+      case 2:
+        self.url = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1260,6 +1236,8 @@ public struct UnreadState: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 3:
+      if name.matches("url") { return 2 }
     case 8:
       if name.matches("itemsMax") { return 0 }
       if name.matches("sequence") { return 1 }
@@ -1279,6 +1257,10 @@ public struct UnreadState: ProtoMessage {
     if self.sequence != 0 {
       writer.name(",\"sequence\":")
       writer.int64(self.sequence)
+    }
+    if !self.url.isEmpty {
+      writer.name(",\"url\":")
+      writer.string(self.url)
     }
     writer.endObject(object)
   }

@@ -22,27 +22,19 @@ public struct ActivityChange: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.changeTime = try ProtoTimestamp(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .activityStarted(try Activity(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .activityUpdated(try Activity(from: &reader))
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .activityEnded(try Activity(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -121,20 +113,14 @@ public struct ListActivityChangesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -202,24 +188,18 @@ public struct ListActivityChangesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.changes.append(try ActivityChange(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.hasMore = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -283,16 +263,12 @@ public struct WatchActivitiesRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -344,22 +320,16 @@ public struct WatchActivitiesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .started(try WatchActivitiesResponse.WatchStarted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .change(try ActivityChange(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -23,7 +23,8 @@ public struct StartActivityRequest: ValidatedMessage {
   public var alert: Alert?
   /// Starts it only on this installation of the app. Empty: on all of the user's with a push-to-start token.
   public var installationId: String = ""
-  /// A time in the future, at which a remote start is pushed.
+  /// A time in the future, at which a remote start is pushed, or at which the system carries out a local start that the
+  /// app has scheduled (iOS 26).
   public var startTime: ProtoTimestamp?
   /// A time in the future, at which it ends automatically with its newest state.
   public var endTime: ProtoTimestamp?
@@ -38,10 +39,12 @@ public struct StartActivityRequest: ValidatedMessage {
   public var channelId: String = ""
   /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
+  /// The group of UpdateActivityGroup that it joins, such as a match that it shows. Empty for none.
+  public var groupId: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, renews: Bool = false, channelId: String = "", requestId: String = "") {
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, renews: Bool = false, channelId: String = "", requestId: String = "", groupId: String = "") {
     self.activityId = activityId
     self.app = app
     self.environment = environment
@@ -58,78 +61,49 @@ public struct StartActivityRequest: ValidatedMessage {
     self.renews = renews
     self.channelId = channelId
     self.requestId = requestId
+    self.groupId = groupId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.contentStateJson = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.attributesJson = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.alert = try Alert(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.staleTime = try ProtoTimestamp(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.relevanceScore = try reader.double()
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.renews = try reader.bool()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.channelId = try reader.string()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 16:
+        self.groupId = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -146,8 +120,10 @@ public struct StartActivityRequest: ValidatedMessage {
       if name.matches("renews") { return 13 }
     case 7:
       if name.matches("endTime") { return 10 }
+      if name.matches("groupId") { return 16 }
     case 8:
       if name.matches("end_time") { return 10 }
+      if name.matches("group_id") { return 16 }
     case 9:
       if name.matches("startTime") { return 9 }
       if name.matches("staleTime") { return 11 }
@@ -247,6 +223,10 @@ public struct StartActivityRequest: ValidatedMessage {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
     }
+    if !self.groupId.isEmpty {
+      writer.name(",\"groupId\":")
+      writer.string(self.groupId)
+    }
     writer.endObject(object)
   }
 
@@ -275,6 +255,7 @@ public struct StartActivityRequest: ValidatedMessage {
     }
     if !(self.channelId.isEmpty) { violations.pattern(self.channelId, "channelId", Self.textPattern2, "must be a channel id in base64", reason: "CHANNEL_INVALID") }
     violations.text(self.requestId, "requestId", max: 64)
+    if !(self.groupId.isEmpty) { violations.pattern(self.groupId, "groupId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }
 }
 
@@ -293,12 +274,10 @@ public struct StartActivityResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -368,48 +347,28 @@ public struct UpdateActivityRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.contentStateJson = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.alert = try Alert(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.staleTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.clearStaleTime = try reader.bool()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.relevanceScore = try reader.double()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.clearRelevanceScore = try reader.bool()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.urgency = try reader.enumeration(PushUrgency.self)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -526,12 +485,10 @@ public struct UpdateActivityResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -572,16 +529,14 @@ public struct BatchUpdateActivitiesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.requests.append(try UpdateActivityRequest(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -631,18 +586,14 @@ public struct BatchUpdateResult: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .receipt(try ActivityReceipt(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .error(try BatchError(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -700,20 +651,14 @@ public struct ActivityReceipt: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.apsTimestamp = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -770,16 +715,14 @@ public struct BatchUpdateActivitiesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.results.append(try BatchUpdateResult(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -840,32 +783,20 @@ public struct EndActivityRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.contentStateJson = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.dismissalTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.alert = try Alert(from: &reader)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -952,12 +883,114 @@ public struct EndActivityResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("activity") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.activity {
+      writer.name(",\"activity\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct SetActivityPushesRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.SetActivityPushesRequest" }
+
+  public var activityId: String = ""
+  /// Whether new states are pushed. False: they are stored, and only the end is pushed. True: the newest state is pushed
+  /// at once if it was not pushed before.
+  public var enabled: Bool = false
+
+  public init() {}
+
+  public init(activityId: String = "", enabled: Bool = false) {
+    self.activityId = activityId
+    self.enabled = enabled
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.activityId = try reader.string()
+      case 1:
+        self.enabled = try reader.bool()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 7:
+      if name.matches("enabled") { return 1 }
+    case 10:
+      if name.matches("activityId") { return 0 }
+    case 11:
+      if name.matches("activity_id") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.activityId.isEmpty {
+      writer.name(",\"activityId\":")
+      writer.string(self.activityId)
+    }
+    if self.enabled {
+      writer.name(",\"enabled\":")
+      writer.bool(self.enabled)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.activityId, "activityId", min: 1)
+  }
+}
+
+public struct SetActivityPushesResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.SetActivityPushesResponse" }
+
+  public var activity: Activity?
+
+  public init() {}
+
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.activity = try Activity(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -997,12 +1030,10 @@ public struct GetActivityRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1050,20 +1081,14 @@ public struct GetActivityResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.attributesJson = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1126,24 +1151,16 @@ public struct ListActivitiesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.includeEnded = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1219,24 +1236,18 @@ public struct ListActivitiesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.activities.append(try Activity(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

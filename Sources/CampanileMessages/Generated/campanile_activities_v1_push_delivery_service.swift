@@ -13,6 +13,8 @@ public enum PushAction: ProtoEnum {
   case alert
   case background
   case broadcast
+  /// A reload of widgets or of a control.
+  case reload
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
 
@@ -27,6 +29,7 @@ public enum PushAction: ProtoEnum {
     case 4: self = .alert
     case 5: self = .background
     case 6: self = .broadcast
+    case 7: self = .reload
     default: self = .unrecognized(rawValue)
     }
   }
@@ -40,6 +43,7 @@ public enum PushAction: ProtoEnum {
     case .alert: 4
     case .background: 5
     case .broadcast: 6
+    case .reload: 7
     case .unrecognized(let number): number
     }
   }
@@ -53,6 +57,7 @@ public enum PushAction: ProtoEnum {
     case .alert: "PUSH_ACTION_ALERT"
     case .background: "PUSH_ACTION_BACKGROUND"
     case .broadcast: "PUSH_ACTION_BROADCAST"
+    case .reload: "PUSH_ACTION_RELOAD"
     case .unrecognized: nil
     }
   }
@@ -66,6 +71,7 @@ public enum PushAction: ProtoEnum {
       if name.matches("PUSH_ACTION_ALERT") { return 4 }
     case 18:
       if name.matches("PUSH_ACTION_UPDATE") { return 2 }
+      if name.matches("PUSH_ACTION_RELOAD") { return 7 }
     case 21:
       if name.matches("PUSH_ACTION_BROADCAST") { return 6 }
     case 22:
@@ -173,6 +179,8 @@ public enum ApnsPushType: ProtoEnum {
   case alert
   case background
   case liveActivity
+  case widgets
+  case controls
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
 
@@ -184,6 +192,8 @@ public enum ApnsPushType: ProtoEnum {
     case 1: self = .alert
     case 2: self = .background
     case 3: self = .liveActivity
+    case 4: self = .widgets
+    case 5: self = .controls
     default: self = .unrecognized(rawValue)
     }
   }
@@ -194,6 +204,8 @@ public enum ApnsPushType: ProtoEnum {
     case .alert: 1
     case .background: 2
     case .liveActivity: 3
+    case .widgets: 4
+    case .controls: 5
     case .unrecognized(let number): number
     }
   }
@@ -204,6 +216,8 @@ public enum ApnsPushType: ProtoEnum {
     case .alert: "APNS_PUSH_TYPE_ALERT"
     case .background: "APNS_PUSH_TYPE_BACKGROUND"
     case .liveActivity: "APNS_PUSH_TYPE_LIVE_ACTIVITY"
+    case .widgets: "APNS_PUSH_TYPE_WIDGETS"
+    case .controls: "APNS_PUSH_TYPE_CONTROLS"
     case .unrecognized: nil
     }
   }
@@ -212,6 +226,10 @@ public enum ApnsPushType: ProtoEnum {
     switch name.count {
     case 20:
       if name.matches("APNS_PUSH_TYPE_ALERT") { return 1 }
+    case 22:
+      if name.matches("APNS_PUSH_TYPE_WIDGETS") { return 4 }
+    case 23:
+      if name.matches("APNS_PUSH_TYPE_CONTROLS") { return 5 }
     case 25:
       if name.matches("APNS_PUSH_TYPE_BACKGROUND") { return 2 }
     case 26:
@@ -281,76 +299,42 @@ public struct Push: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.apnsId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(PushStatus.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.action = try reader.enumeration(PushAction.self)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.pushType = try reader.enumeration(ApnsPushType.self)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.urgency = try reader.enumeration(PushUrgency.self)
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.attemptCount = try reader.int32()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.httpStatus = try reader.int32()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.reason = try reader.string()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.queueTime = try ProtoTimestamp(from: &reader)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.settleTime = try ProtoTimestamp(from: &reader)
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.latency = try ProtoDuration(from: &reader)
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.traceId = try reader.string()
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.dueTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -488,12 +472,10 @@ public struct GetPushRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.apnsId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -539,12 +521,10 @@ public struct GetPushResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.push = try Push(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -593,24 +573,16 @@ public struct ListPushesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -682,20 +654,16 @@ public struct ListPushesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.pushes.append(try Push(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -751,16 +719,12 @@ public struct ListDeadLettersRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -815,20 +779,16 @@ public struct ListDeadLettersResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.pushes.append(try Push(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -884,20 +844,16 @@ public struct ReplayDeadLettersRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -969,24 +925,18 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.replayedCount = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.supersededCount = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.missingIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1049,16 +999,14 @@ public struct DeleteDeadLettersRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1117,20 +1065,16 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deletedCount = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.missingIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1196,28 +1140,18 @@ public struct ListPushStatisticsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.endTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1295,20 +1229,16 @@ public struct ListPushStatisticsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.hours.append(try PushStatistics(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1392,22 +1322,14 @@ public struct PushStatistics: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.acceptedCount = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -1416,42 +1338,24 @@ public struct PushStatistics: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.retiredTokenCount = try reader.int64()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.coalescedCount = try reader.int64()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.retriedCount = try reader.int64()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.deadLetterCount = try reader.int64()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.expiredCount = try reader.int64()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.withoutTokenCount = try reader.int64()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.latencyP50 = try ProtoDuration(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.latencyP90 = try ProtoDuration(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.latencyP99 = try ProtoDuration(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

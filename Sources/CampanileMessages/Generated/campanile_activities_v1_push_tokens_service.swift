@@ -15,6 +15,10 @@ public enum PushTokenKind: ProtoEnum {
   case pushToStart
   /// A broadcast channel that the app subscribes to (iOS 18).
   case channel
+  /// Reloads of all widgets of an app (iOS 26).
+  case widgets
+  /// Reloads of one control of an app (iOS 18).
+  case control
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
 
@@ -27,6 +31,8 @@ public enum PushTokenKind: ProtoEnum {
     case 2: self = .activityUpdate
     case 3: self = .pushToStart
     case 4: self = .channel
+    case 5: self = .widgets
+    case 6: self = .control
     default: self = .unrecognized(rawValue)
     }
   }
@@ -38,6 +44,8 @@ public enum PushTokenKind: ProtoEnum {
     case .activityUpdate: 2
     case .pushToStart: 3
     case .channel: 4
+    case .widgets: 5
+    case .control: 6
     case .unrecognized(let number): number
     }
   }
@@ -49,6 +57,8 @@ public enum PushTokenKind: ProtoEnum {
     case .activityUpdate: "PUSH_TOKEN_KIND_ACTIVITY_UPDATE"
     case .pushToStart: "PUSH_TOKEN_KIND_PUSH_TO_START"
     case .channel: "PUSH_TOKEN_KIND_CHANNEL"
+    case .widgets: "PUSH_TOKEN_KIND_WIDGETS"
+    case .control: "PUSH_TOKEN_KIND_CONTROL"
     case .unrecognized: nil
     }
   }
@@ -59,6 +69,8 @@ public enum PushTokenKind: ProtoEnum {
       if name.matches("PUSH_TOKEN_KIND_DEVICE") { return 1 }
     case 23:
       if name.matches("PUSH_TOKEN_KIND_CHANNEL") { return 4 }
+      if name.matches("PUSH_TOKEN_KIND_WIDGETS") { return 5 }
+      if name.matches("PUSH_TOKEN_KIND_CONTROL") { return 6 }
     case 27:
       if name.matches("PUSH_TOKEN_KIND_UNSPECIFIED") { return 0 }
     case 29:
@@ -71,8 +83,8 @@ public enum PushTokenKind: ProtoEnum {
   }
 }
 
-/// PushToken is a token, of which only a part is returned. One token of each kind is stored for each installation, app
-/// and activity.
+/// PushToken is a token, of which only a part is returned. One token of each kind is stored for each installation, app,
+/// activity and control.
 public struct PushToken: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.PushToken" }
 
@@ -101,10 +113,12 @@ public struct PushToken: ValidatedMessage {
   public var osVersion: OsVersion?
   /// As last reported for its installation; absent if unknown.
   public var frequentPushesEnabled: Bool?
+  /// The control that a control's token reloads.
+  public var controlId: String = ""
 
   public init() {}
 
-  public init(id: String = "", kind: PushTokenKind = PushTokenKind(), app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", redactedToken: String = "", sizeBytes: Int32 = 0, tokenTime: ProtoTimestamp? = nil, registerTime: ProtoTimestamp? = nil, useTime: ProtoTimestamp? = nil, retireTime: ProtoTimestamp? = nil, retireReason: String = "", osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil) {
+  public init(id: String = "", kind: PushTokenKind = PushTokenKind(), app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", redactedToken: String = "", sizeBytes: Int32 = 0, tokenTime: ProtoTimestamp? = nil, registerTime: ProtoTimestamp? = nil, useTime: ProtoTimestamp? = nil, retireTime: ProtoTimestamp? = nil, retireReason: String = "", osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil, controlId: String = "") {
     self.id = id
     self.kind = kind
     self.app = app
@@ -121,78 +135,49 @@ public struct PushToken: ValidatedMessage {
     self.retireReason = retireReason
     self.osVersion = osVersion
     self.frequentPushesEnabled = frequentPushesEnabled
+    self.controlId = controlId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.kind = try reader.enumeration(PushTokenKind.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.redactedToken = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.sizeBytes = try reader.int32()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.tokenTime = try ProtoTimestamp(from: &reader)
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.registerTime = try ProtoTimestamp(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.useTime = try ProtoTimestamp(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.retireTime = try ProtoTimestamp(from: &reader)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.retireReason = try reader.string()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.osVersion = try OsVersion(from: &reader)
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.frequentPushesEnabled = try reader.bool()
-      default: try reader.skipValue()
+      case 16:
+        self.controlId = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -214,12 +199,14 @@ public struct PushToken: ValidatedMessage {
       if name.matches("sizeBytes") { return 8 }
       if name.matches("tokenTime") { return 9 }
       if name.matches("osVersion") { return 14 }
+      if name.matches("controlId") { return 16 }
     case 10:
       if name.matches("activityId") { return 5 }
       if name.matches("size_bytes") { return 8 }
       if name.matches("token_time") { return 9 }
       if name.matches("retireTime") { return 12 }
       if name.matches("os_version") { return 14 }
+      if name.matches("control_id") { return 16 }
     case 11:
       if name.matches("environment") { return 3 }
       if name.matches("activity_id") { return 5 }
@@ -313,6 +300,10 @@ public struct PushToken: ValidatedMessage {
       writer.name(",\"frequentPushesEnabled\":")
       writer.bool(value)
     }
+    if !self.controlId.isEmpty {
+      writer.name(",\"controlId\":")
+      writer.string(self.controlId)
+    }
     writer.endObject(object)
   }
 
@@ -345,20 +336,14 @@ public struct OsVersion: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.major = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.minor = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.patch = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -406,6 +391,8 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
   /// An even number of hexadecimal digits, at most 400; for a channel, its id in base64.
   public var token: String = ""
   public var app: String = ""
+  /// The environment of the app's build. A local activity that has no other token moves to it; for any other activity it
+  /// must be the activity's (ENVIRONMENT_MISMATCH).
   public var environment: String = ""
   /// Empty if the user has the app on one device only.
   public var installationId: String = ""
@@ -419,10 +406,13 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
   /// As in UpdateInstallationRequest.
   public var osVersion: OsVersion?
   public var frequentPushesEnabled: Bool?
+  /// Required for a control's token, not allowed otherwise: distinguishes the controls of the installation, such as by
+  /// their kind.
+  public var controlId: String = ""
 
   public init() {}
 
-  public init(kind: PushTokenKind = PushTokenKind(), token: String = "", app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", tokenTime: ProtoTimestamp? = nil, osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil) {
+  public init(kind: PushTokenKind = PushTokenKind(), token: String = "", app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", tokenTime: ProtoTimestamp? = nil, osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil, controlId: String = "") {
     self.kind = kind
     self.token = token
     self.app = app
@@ -433,54 +423,37 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
     self.tokenTime = tokenTime
     self.osVersion = osVersion
     self.frequentPushesEnabled = frequentPushesEnabled
+    self.controlId = controlId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.kind = try reader.enumeration(PushTokenKind.self)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.token = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.tokenTime = try ProtoTimestamp(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.osVersion = try OsVersion(from: &reader)
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.frequentPushesEnabled = try reader.bool()
-      default: try reader.skipValue()
+      case 10:
+        self.controlId = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -497,10 +470,12 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
     case 9:
       if name.matches("tokenTime") { return 7 }
       if name.matches("osVersion") { return 8 }
+      if name.matches("controlId") { return 10 }
     case 10:
       if name.matches("activityId") { return 5 }
       if name.matches("token_time") { return 7 }
       if name.matches("os_version") { return 8 }
+      if name.matches("control_id") { return 10 }
     case 11:
       if name.matches("environment") { return 3 }
       if name.matches("activity_id") { return 5 }
@@ -561,6 +536,10 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
       writer.name(",\"frequentPushesEnabled\":")
       writer.bool(value)
     }
+    if !self.controlId.isEmpty {
+      writer.name(",\"controlId\":")
+      writer.string(self.controlId)
+    }
     writer.endObject(object)
   }
 
@@ -582,6 +561,7 @@ public struct RegisterPushTokenRequest: ValidatedMessage {
       value.validate(into: &violations)
       violations.move(after: count, into: "osVersion")
     }
+    if !(self.controlId.isEmpty) { violations.pattern(self.controlId, "controlId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }
 }
 
@@ -603,16 +583,12 @@ public struct RegisterPushTokenResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.token = try PushToken(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.superseded = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -669,24 +645,16 @@ public struct UpdateInstallationRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.osVersion = try OsVersion(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.frequentPushesEnabled = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -765,12 +733,10 @@ public struct UpdateInstallationResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.tokenCount = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -797,6 +763,115 @@ public struct UpdateInstallationResponse: ProtoMessage {
   }
 }
 
+public struct GetActivityPushTokenRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.GetActivityPushTokenRequest" }
+
+  public var activityId: String = ""
+  /// The installation that displays it. Empty: the installation that registered its token last.
+  public var installationId: String = ""
+
+  public init() {}
+
+  public init(activityId: String = "", installationId: String = "") {
+    self.activityId = activityId
+    self.installationId = installationId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.activityId = try reader.string()
+      case 1:
+        self.installationId = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 10:
+      if name.matches("activityId") { return 0 }
+    case 11:
+      if name.matches("activity_id") { return 0 }
+    case 14:
+      if name.matches("installationId") { return 1 }
+    case 15:
+      if name.matches("installation_id") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.activityId.isEmpty {
+      writer.name(",\"activityId\":")
+      writer.string(self.activityId)
+    }
+    if !self.installationId.isEmpty {
+      writer.name(",\"installationId\":")
+      writer.string(self.installationId)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.activityId, "activityId", min: 1)
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+  }
+}
+
+public struct GetActivityPushTokenResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.GetActivityPushTokenResponse" }
+
+  /// Hexadecimal digits.
+  public var token: String = ""
+
+  public init() {}
+
+  public init(token: String = "") {
+    self.token = token
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.token = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("token") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.token.isEmpty {
+      writer.name(",\"token\":")
+      writer.string(self.token)
+    }
+    writer.endObject(object)
+  }
+}
+
 public struct GetPushTokenRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetPushTokenRequest" }
 
@@ -812,12 +887,10 @@ public struct GetPushTokenRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.tokenId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -859,12 +932,10 @@ public struct GetPushTokenResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.token = try PushToken(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -910,20 +981,14 @@ public struct ListPushTokensRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.includeRetired = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -986,20 +1051,16 @@ public struct ListPushTokensResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.tokens.append(try PushToken(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1052,12 +1113,10 @@ public struct DeletePushTokenRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.tokenId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1129,6 +1188,16 @@ public enum PushTokensServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/installations:update", body: "*"),
     ], scope: "activities:write")
+  /// GetActivityPushToken returns the complete update token of one of the caller's activities, for an app that has lost
+  /// it. All other methods return tokens redacted. Without a token in use it returns NOT_FOUND, reason TOKEN_NOT_FOUND.
+  public static let getActivityPushToken = MethodDescriptor(
+    path: "campanile.activities.v1.PushTokensService/GetActivityPushToken",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.activities.v1.GetActivityPushTokenRequest",
+    responseType: "campanile.activities.v1.GetActivityPushTokenResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/activities/v1/activities/{activity_id}/pushToken", body: ""),
+    ], scope: "activities:write")
   public static let getPushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/GetPushToken",
     kind: .unary, idempotency: .noSideEffects,
@@ -1157,7 +1226,7 @@ public enum PushTokensServiceMethods {
     ], scope: "activities:write")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [registerPushToken, updateInstallation, getPushToken, listPushTokens, deletePushToken]
+  public static let all: [MethodDescriptor] = [registerPushToken, updateInstallation, getActivityPushToken, getPushToken, listPushTokens, deletePushToken]
 }
 
 /// Calls `campanile.activities.v1.PushTokensService`.
@@ -1177,6 +1246,12 @@ public struct PushTokensServiceClient: Sendable {
   /// that it registers later have the same values. Without a token nothing is stored.
   public func updateInstallation(_ request: UpdateInstallationRequest, options: CallOptions = .init()) async throws -> UpdateInstallationResponse {
     try await caller.unary(PushTokensServiceMethods.updateInstallation, request, options: options)
+  }
+
+  /// GetActivityPushToken returns the complete update token of one of the caller's activities, for an app that has lost
+  /// it. All other methods return tokens redacted. Without a token in use it returns NOT_FOUND, reason TOKEN_NOT_FOUND.
+  public func getActivityPushToken(_ request: GetActivityPushTokenRequest, options: CallOptions = .init()) async throws -> GetActivityPushTokenResponse {
+    try await caller.unary(PushTokensServiceMethods.getActivityPushToken, request, options: options)
   }
 
   public func getPushToken(_ request: GetPushTokenRequest, options: CallOptions = .init()) async throws -> GetPushTokenResponse {

@@ -25,10 +25,12 @@ public struct JoinRoomRequest: ValidatedMessage {
   public var relevanceScore: Double?
   /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
+  /// The URL that a tap opens, absolute. The content-state has it as `url`; the widget opens it.
+  public var url: String = ""
 
   public init() {}
 
-  public init(app: String = "", environment: String = "", roomId: String = "", activityId: String = "", origin: ActivityOrigin = ActivityOrigin(), waitingLimit: ProtoDuration? = nil, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "") {
+  public init(app: String = "", environment: String = "", roomId: String = "", activityId: String = "", origin: ActivityOrigin = ActivityOrigin(), waitingLimit: ProtoDuration? = nil, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "", url: String = "") {
     self.app = app
     self.environment = environment
     self.roomId = roomId
@@ -42,66 +44,43 @@ public struct JoinRoomRequest: ValidatedMessage {
     self.staleTime = staleTime
     self.relevanceScore = relevanceScore
     self.requestId = requestId
+    self.url = url
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.roomId = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.origin = try reader.enumeration(ActivityOrigin.self)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.waitingLimit = try ProtoDuration(from: &reader)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.attributesJson = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.alert = try Alert(from: &reader)
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.staleTime = try ProtoTimestamp(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.relevanceScore = try reader.double()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 13:
+        self.url = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -111,6 +90,7 @@ public struct JoinRoomRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 0 }
+      if name.matches("url") { return 13 }
     case 5:
       if name.matches("alert") { return 8 }
     case 6:
@@ -201,6 +181,10 @@ public struct JoinRoomRequest: ValidatedMessage {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
     }
+    if !self.url.isEmpty {
+      writer.name(",\"url\":")
+      writer.string(self.url)
+    }
     writer.endObject(object)
   }
 
@@ -231,6 +215,7 @@ public struct JoinRoomRequest: ValidatedMessage {
       violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
     }
     violations.text(self.requestId, "requestId", max: 64)
+    violations.text(self.url, "url", max: 1000)
   }
 }
 
@@ -249,12 +234,10 @@ public struct JoinRoomResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -286,33 +269,33 @@ public struct ReportPeerRequest: ValidatedMessage {
   public var roomId: String = ""
   /// Whether the peer is connected now.
   public var connected: Bool = false
+  /// Shown together with the new phase, such as that the peer is there, with or without a sound. A report that changes
+  /// nothing shows none.
+  public var alert: Alert?
 
   public init() {}
 
-  public init(app: String = "", roomId: String = "", connected: Bool = false) {
+  public init(app: String = "", roomId: String = "", connected: Bool = false, alert: Alert? = nil) {
     self.app = app
     self.roomId = roomId
     self.connected = connected
+    self.alert = alert
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.roomId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.connected = try reader.bool()
-      default: try reader.skipValue()
+      case 3:
+        self.alert = try Alert(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -322,6 +305,8 @@ public struct ReportPeerRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 0 }
+    case 5:
+      if name.matches("alert") { return 3 }
     case 6:
       if name.matches("roomId") { return 1 }
     case 7:
@@ -347,6 +332,10 @@ public struct ReportPeerRequest: ValidatedMessage {
       writer.name(",\"connected\":")
       writer.bool(self.connected)
     }
+    if let value = self.alert {
+      writer.name(",\"alert\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 
@@ -357,6 +346,11 @@ public struct ReportPeerRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     if self.app.isEmpty { violations.text(self.app, "app", min: 1) } else { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     violations.pattern(self.roomId, "roomId", Self.textPattern1, "must be 48 lower-case hexadecimal digits", reason: "ROOM_ID_INVALID")
+    if let value = self.alert {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "alert")
+    }
   }
 }
 
@@ -376,12 +370,10 @@ public struct ReportPeerResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -426,20 +418,14 @@ public struct LeaveRoomRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.roomId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -506,12 +492,10 @@ public struct LeaveRoomResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -554,16 +538,12 @@ public struct DisconnectRoomsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -618,12 +598,10 @@ public struct DisconnectRoomsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.endedCount = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

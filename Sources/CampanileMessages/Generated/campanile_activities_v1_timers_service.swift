@@ -24,15 +24,18 @@ public struct StartTimerRequest: ValidatedMessage {
   public var attributesJson: String = ""
   public var alert: Alert?
   public var installationId: String = ""
-  /// As in StartActivityRequest.
+  /// As in StartActivityRequest; absent: 8 h from now.
   public var staleTime: ProtoTimestamp?
+  /// As in StartActivityRequest; absent: 100 while the timer runs, 50 while it is paused.
   public var relevanceScore: Double?
   /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
+  /// The URL that a tap opens, absolute. The content-state has it as `url`; the widget opens it.
+  public var url: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), duration: ProtoDuration? = nil, startTime: ProtoTimestamp? = nil, completesByItself: Bool = false, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "") {
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), duration: ProtoDuration? = nil, startTime: ProtoTimestamp? = nil, completesByItself: Bool = false, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "", url: String = "") {
     self.activityId = activityId
     self.app = app
     self.environment = environment
@@ -49,78 +52,49 @@ public struct StartTimerRequest: ValidatedMessage {
     self.staleTime = staleTime
     self.relevanceScore = relevanceScore
     self.requestId = requestId
+    self.url = url
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.methodName = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.sessionType = try reader.enumeration(TimerSessionType.self)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.duration = try ProtoDuration(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.completesByItself = try reader.bool()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.attributesJson = try reader.string()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.alert = try Alert(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.staleTime = try ProtoTimestamp(from: &reader)
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.relevanceScore = try reader.double()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 16:
+        self.url = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -130,6 +104,7 @@ public struct StartTimerRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 1 }
+      if name.matches("url") { return 16 }
     case 5:
       if name.matches("alert") { return 11 }
     case 6:
@@ -238,6 +213,10 @@ public struct StartTimerRequest: ValidatedMessage {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
     }
+    if !self.url.isEmpty {
+      writer.name(",\"url\":")
+      writer.string(self.url)
+    }
     writer.endObject(object)
   }
 
@@ -268,6 +247,7 @@ public struct StartTimerRequest: ValidatedMessage {
       violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
     }
     violations.text(self.requestId, "requestId", max: 64)
+    violations.text(self.url, "url", max: 1000)
   }
 }
 
@@ -286,12 +266,10 @@ public struct StartTimerResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -334,16 +312,12 @@ public struct PauseTimerRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -396,12 +370,10 @@ public struct PauseTimerResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -444,16 +416,12 @@ public struct ResumeTimerRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -506,12 +474,10 @@ public struct ResumeTimerResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -551,12 +517,10 @@ public struct StopTimerRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -598,12 +562,10 @@ public struct StopTimerResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -643,12 +605,10 @@ public struct CompleteTimerRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -690,12 +650,10 @@ public struct CompleteTimerResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -79,7 +79,7 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
   public var origin: ActivityOrigin = ActivityOrigin()
   /// Number of newest notifications to show. Not set: 3.
   public var itemsMax: Int32 = 0
-  /// As in StartActivityRequest.
+  /// As in StartActivityRequest; empty attributes default to `{"id":…}` with the activity's id.
   public var attributesType: String = ""
   public var attributesJson: String = ""
   public var alert: Alert?
@@ -90,10 +90,12 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
   public var relevanceScore: Double?
   /// A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
+  /// The URL that a tap opens, absolute. The content-state has it as `url`; the widget opens it.
+  public var url: String = ""
 
   public init() {}
 
-  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), itemsMax: Int32 = 0, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", renews: Bool = false, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "") {
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), itemsMax: Int32 = 0, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", renews: Bool = false, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "", url: String = "") {
     self.activityId = activityId
     self.app = app
     self.environment = environment
@@ -107,66 +109,43 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
     self.staleTime = staleTime
     self.relevanceScore = relevanceScore
     self.requestId = requestId
+    self.url = url
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activityId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.app = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.environment = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.origin = try reader.enumeration(ActivityOrigin.self)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.itemsMax = try reader.int32()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.attributesType = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.attributesJson = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.alert = try Alert(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.installationId = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.renews = try reader.bool()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.staleTime = try ProtoTimestamp(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.relevanceScore = try reader.double()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 13:
+        self.url = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -176,6 +155,7 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
     switch name.count {
     case 3:
       if name.matches("app") { return 1 }
+      if name.matches("url") { return 13 }
     case 5:
       if name.matches("alert") { return 7 }
     case 6:
@@ -263,6 +243,10 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
     }
+    if !self.url.isEmpty {
+      writer.name(",\"url\":")
+      writer.string(self.url)
+    }
     writer.endObject(object)
   }
 
@@ -288,6 +272,7 @@ public struct StartUnreadActivityRequest: ValidatedMessage {
       violations.range(value, "relevanceScore", from: 0.0, to: 1000000000.0)
     }
     violations.text(self.requestId, "requestId", max: 64)
+    violations.text(self.url, "url", max: 1000)
   }
 }
 
@@ -306,12 +291,10 @@ public struct StartUnreadActivityResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.activity = try Activity(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -358,20 +341,14 @@ public struct PutUnreadSummaryRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.summary = try UnreadSummary(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -444,20 +421,14 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.accepted = try reader.bool()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.activityCount = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.knownSequence = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -504,8 +475,14 @@ public struct SendAlertRequest: ValidatedMessage {
   public var alertId: String = ""
   /// For the delivery reports and the app: `notificationId` in the payload.
   public var notificationId: String = ""
+  /// A key of 32 bytes for this alert alone. Each device's payload then has a receipt, as the member `rct`. The device
+  /// reports with it what its user did (EngagementService of Notifications). Empty, or without room in the payload: no
+  /// receipt.
+  public var receiptKey: [UInt8] = []
   /// Sends only to devices of this app; empty for all.
   public var app: String = ""
+  /// Sends only to devices of this installation; empty for all.
+  public var installationId: String = ""
   /// Without an alert and a badge it is a background push, which the user does not see.
   public var alert: Alert?
   public var subtitle: String?
@@ -513,7 +490,8 @@ public struct SendAlertRequest: ValidatedMessage {
   public var badge: Int32?
   public var category: String = ""
   public var threadId: String = ""
-  /// Not set: the system's default. CRITICAL requires a critical sound.
+  /// Not set: the system's default. CRITICAL requires a critical sound. Devices of apps without Apple's entitlement for
+  /// critical alerts get TIME_SENSITIVE and the plain sound instead.
   public var interruptionLevel: InterruptionLevel = InterruptionLevel()
   public var mutableContent: Bool = false
   /// Also wakes the app in the background (`content-available`). A background push always does.
@@ -521,20 +499,36 @@ public struct SendAlertRequest: ValidatedMessage {
   /// A JSON object, which is pushed byte for byte as the member `data` next to `aps`, such as the bucket and the
   /// attachments. Empty: no such member.
   public var dataJson: String = ""
+  /// A JSON object whose members are pushed byte for byte next to `aps`, for apps that expect their values there. It has
+  /// none of the members `aps`, `notificationId`, `data` and `rct`.
+  public var payloadJson: String = ""
   /// A newer push with the same id replaces it on the device.
   public var collapseId: String = ""
   /// Expiration time of the push; absent: one day from now.
   public var expireTime: ProtoTimestamp?
   /// Not set: AUTOMATIC, which is HIGH. A background push is always LOW.
   public var urgency: PushUrgency = PushUrgency()
+  /// A key of the app's localizable strings in place of `subtitle`, with `subtitle_loc_args`.
+  public var subtitleLocKey: String = ""
+  public var subtitleLocArgs: [String] = []
+  /// The name of the launch image or storyboard that a tap shows first.
+  public var launchImage: String = ""
+  /// Sorts the notifications of a summary: the highest is featured.
+  public var relevanceScore: Double?
+  /// Compared with the filter that the user's current Focus has for the app, which decides whether it is shown.
+  public var filterCriteria: String = ""
+  /// The window or scene that a tap brings forward.
+  public var targetContentId: String = ""
 
   public init() {}
 
-  public init(userId: String = "", alertId: String = "", notificationId: String = "", app: String = "", alert: Alert? = nil, subtitle: String? = nil, badge: Int32? = nil, category: String = "", threadId: String = "", interruptionLevel: InterruptionLevel = InterruptionLevel(), mutableContent: Bool = false, contentAvailable: Bool = false, dataJson: String = "", collapseId: String = "", expireTime: ProtoTimestamp? = nil, urgency: PushUrgency = PushUrgency()) {
+  public init(userId: String = "", alertId: String = "", notificationId: String = "", receiptKey: [UInt8] = [], app: String = "", installationId: String = "", alert: Alert? = nil, subtitle: String? = nil, badge: Int32? = nil, category: String = "", threadId: String = "", interruptionLevel: InterruptionLevel = InterruptionLevel(), mutableContent: Bool = false, contentAvailable: Bool = false, dataJson: String = "", payloadJson: String = "", collapseId: String = "", expireTime: ProtoTimestamp? = nil, urgency: PushUrgency = PushUrgency(), subtitleLocKey: String = "", subtitleLocArgs: [String] = [], launchImage: String = "", relevanceScore: Double? = nil, filterCriteria: String = "", targetContentId: String = "") {
     self.userId = userId
     self.alertId = alertId
     self.notificationId = notificationId
+    self.receiptKey = receiptKey
     self.app = app
+    self.installationId = installationId
     self.alert = alert
     self.subtitle = subtitle
     self.badge = badge
@@ -544,81 +538,78 @@ public struct SendAlertRequest: ValidatedMessage {
     self.mutableContent = mutableContent
     self.contentAvailable = contentAvailable
     self.dataJson = dataJson
+    self.payloadJson = payloadJson
     self.collapseId = collapseId
     self.expireTime = expireTime
     self.urgency = urgency
+    self.subtitleLocKey = subtitleLocKey
+    self.subtitleLocArgs = subtitleLocArgs
+    self.launchImage = launchImage
+    self.relevanceScore = relevanceScore
+    self.filterCriteria = filterCriteria
+    self.targetContentId = targetContentId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.alertId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.notificationId = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.app = try reader.string()
+        self.receiptKey = try reader.bytes()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
-        self.alert = try Alert(from: &reader)
+        self.app = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
-        self.subtitle = try reader.string()
+        self.installationId = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
-        self.badge = try reader.int32()
+        self.alert = try Alert(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
-        self.category = try reader.string()
+        self.subtitle = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
-        self.threadId = try reader.string()
+        self.badge = try reader.int32()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
-        self.interruptionLevel = try reader.enumeration(InterruptionLevel.self)
+        self.category = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
-        self.mutableContent = try reader.bool()
+        self.threadId = try reader.string()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
-        self.contentAvailable = try reader.bool()
+        self.interruptionLevel = try reader.enumeration(InterruptionLevel.self)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
-        self.dataJson = try reader.string()
+        self.mutableContent = try reader.bool()
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
-        self.collapseId = try reader.string()
+        self.contentAvailable = try reader.bool()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
-        self.expireTime = try ProtoTimestamp(from: &reader)
+        self.dataJson = try reader.string()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
+        self.payloadJson = try reader.string()
+      case 16:
+        self.collapseId = try reader.string()
+      case 17:
+        self.expireTime = try ProtoTimestamp(from: &reader)
+      case 18:
         self.urgency = try reader.enumeration(PushUrgency.self)
-      default: try reader.skipValue()
+      case 19:
+        self.subtitleLocKey = try reader.string()
+      case 20:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.subtitleLocArgs.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      case 21:
+        self.launchImage = try reader.string()
+      case 22:
+        self.relevanceScore = try reader.double()
+      case 23:
+        self.filterCriteria = try reader.string()
+      case 24:
+        self.targetContentId = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -627,44 +618,63 @@ public struct SendAlertRequest: ValidatedMessage {
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
     case 3:
-      if name.matches("app") { return 3 }
+      if name.matches("app") { return 4 }
     case 5:
-      if name.matches("alert") { return 4 }
-      if name.matches("badge") { return 6 }
+      if name.matches("alert") { return 6 }
+      if name.matches("badge") { return 8 }
     case 6:
       if name.matches("userId") { return 0 }
     case 7:
       if name.matches("user_id") { return 0 }
       if name.matches("alertId") { return 1 }
-      if name.matches("urgency") { return 15 }
+      if name.matches("urgency") { return 18 }
     case 8:
       if name.matches("alert_id") { return 1 }
-      if name.matches("subtitle") { return 5 }
-      if name.matches("category") { return 7 }
-      if name.matches("threadId") { return 8 }
-      if name.matches("dataJson") { return 12 }
+      if name.matches("subtitle") { return 7 }
+      if name.matches("category") { return 9 }
+      if name.matches("threadId") { return 10 }
+      if name.matches("dataJson") { return 14 }
     case 9:
-      if name.matches("thread_id") { return 8 }
-      if name.matches("data_json") { return 12 }
+      if name.matches("thread_id") { return 10 }
+      if name.matches("data_json") { return 14 }
     case 10:
-      if name.matches("collapseId") { return 13 }
-      if name.matches("expireTime") { return 14 }
+      if name.matches("receiptKey") { return 3 }
+      if name.matches("collapseId") { return 16 }
+      if name.matches("expireTime") { return 17 }
     case 11:
-      if name.matches("collapse_id") { return 13 }
-      if name.matches("expire_time") { return 14 }
+      if name.matches("receipt_key") { return 3 }
+      if name.matches("payloadJson") { return 15 }
+      if name.matches("collapse_id") { return 16 }
+      if name.matches("expire_time") { return 17 }
+      if name.matches("launchImage") { return 21 }
+    case 12:
+      if name.matches("payload_json") { return 15 }
+      if name.matches("launch_image") { return 21 }
     case 14:
       if name.matches("notificationId") { return 2 }
-      if name.matches("mutableContent") { return 10 }
+      if name.matches("installationId") { return 5 }
+      if name.matches("mutableContent") { return 12 }
+      if name.matches("subtitleLocKey") { return 19 }
+      if name.matches("relevanceScore") { return 22 }
+      if name.matches("filterCriteria") { return 23 }
     case 15:
       if name.matches("notification_id") { return 2 }
-      if name.matches("mutable_content") { return 10 }
+      if name.matches("installation_id") { return 5 }
+      if name.matches("mutable_content") { return 12 }
+      if name.matches("subtitleLocArgs") { return 20 }
+      if name.matches("relevance_score") { return 22 }
+      if name.matches("filter_criteria") { return 23 }
+      if name.matches("targetContentId") { return 24 }
     case 16:
-      if name.matches("contentAvailable") { return 11 }
+      if name.matches("contentAvailable") { return 13 }
+      if name.matches("subtitle_loc_key") { return 19 }
     case 17:
-      if name.matches("interruptionLevel") { return 9 }
-      if name.matches("content_available") { return 11 }
+      if name.matches("interruptionLevel") { return 11 }
+      if name.matches("content_available") { return 13 }
+      if name.matches("subtitle_loc_args") { return 20 }
+      if name.matches("target_content_id") { return 24 }
     case 18:
-      if name.matches("interruption_level") { return 9 }
+      if name.matches("interruption_level") { return 11 }
     default: break
     }
     return -1
@@ -736,16 +746,61 @@ public struct SendAlertRequest: ValidatedMessage {
       writer.name(",\"urgency\":")
       writer.enumeration(self.urgency)
     }
+    if !self.subtitleLocKey.isEmpty {
+      writer.name(",\"subtitleLocKey\":")
+      writer.string(self.subtitleLocKey)
+    }
+    if !self.subtitleLocArgs.isEmpty {
+      writer.name(",\"subtitleLocArgs\":")
+      let array = writer.beginArray()
+      for element in self.subtitleLocArgs {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
+    if !self.launchImage.isEmpty {
+      writer.name(",\"launchImage\":")
+      writer.string(self.launchImage)
+    }
+    if let value = self.relevanceScore {
+      writer.name(",\"relevanceScore\":")
+      writer.double(value)
+    }
+    if !self.filterCriteria.isEmpty {
+      writer.name(",\"filterCriteria\":")
+      writer.string(self.filterCriteria)
+    }
+    if !self.targetContentId.isEmpty {
+      writer.name(",\"targetContentId\":")
+      writer.string(self.targetContentId)
+    }
+    if !self.payloadJson.isEmpty {
+      writer.name(",\"payloadJson\":")
+      writer.string(self.payloadJson)
+    }
+    if !self.receiptKey.isEmpty {
+      writer.name(",\"receiptKey\":")
+      writer.bytes(self.receiptKey)
+    }
+    if !self.installationId.isEmpty {
+      writer.name(",\"installationId\":")
+      writer.string(self.installationId)
+    }
     writer.endObject(object)
   }
 
   private static let textPattern0 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
 
+  private static let textPattern1 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
   public func validate(into violations: inout Violations) {
     violations.text(self.userId, "userId", min: 1, max: 128)
     violations.text(self.alertId, "alertId", min: 1, max: 128)
     violations.text(self.notificationId, "notificationId", max: 128)
+    violations.bytes(self.receiptKey, "receiptKey", max: 32)
     if !(self.app.isEmpty) { violations.pattern(self.app, "app", Self.textPattern0, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if let value = self.alert {
       let count = violations.count
       value.validate(into: &violations)
@@ -762,6 +817,19 @@ public struct SendAlertRequest: ValidatedMessage {
     violations.enumeration(self.interruptionLevel, "interruptionLevel")
     violations.textBytes(self.collapseId, "collapseId", max: 64)
     violations.enumeration(self.urgency, "urgency")
+    violations.text(self.subtitleLocKey, "subtitleLocKey", max: 1000)
+    violations.entries(self.subtitleLocArgs.count, "subtitleLocArgs", max: 20)
+    for (index, value) in self.subtitleLocArgs.enumerated() {
+      let count = violations.count
+      violations.text(value, "", max: 1000)
+      violations.move(after: count, into: "subtitleLocArgs", index: index)
+    }
+    violations.text(self.launchImage, "launchImage", max: 1000)
+    if let value = self.relevanceScore {
+      violations.range(value, "relevanceScore", from: 0.0, to: 1.0)
+    }
+    violations.text(self.filterCriteria, "filterCriteria", max: 1000)
+    violations.text(self.targetContentId, "targetContentId", max: 1000)
   }
 }
 
@@ -784,20 +852,16 @@ public struct SendAlertResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.apnsIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.repeatedAlert = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -143,10 +143,12 @@ public struct Attendance: ProtoMessage {
   public var updateTime: ProtoTimestamp?
   /// Changes with every change of the record (AIP-154).
   public var etag: String = ""
+  /// The time of the decision. It is before `update_time` if the request waited on an offline device.
+  public var eventTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), source: AttendanceSource = AttendanceSource(), recordedBy: String = "", updateTime: ProtoTimestamp? = nil, etag: String = "") {
+  public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), source: AttendanceSource = AttendanceSource(), recordedBy: String = "", updateTime: ProtoTimestamp? = nil, etag: String = "", eventTime: ProtoTimestamp? = nil) {
     self.memberId = memberId
     self.meetingId = meetingId
     self.status = status
@@ -154,42 +156,31 @@ public struct Attendance: ProtoMessage {
     self.recordedBy = recordedBy
     self.updateTime = updateTime
     self.etag = etag
+    self.eventTime = eventTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.memberId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(AttendanceStatus.self)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.source = try reader.enumeration(AttendanceSource.self)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.recordedBy = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      case 7:
+        self.eventTime = try ProtoTimestamp(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -207,10 +198,12 @@ public struct Attendance: ProtoMessage {
     case 9:
       if name.matches("member_id") { return 0 }
       if name.matches("meetingId") { return 1 }
+      if name.matches("eventTime") { return 7 }
     case 10:
       if name.matches("meeting_id") { return 1 }
       if name.matches("recordedBy") { return 4 }
       if name.matches("updateTime") { return 5 }
+      if name.matches("event_time") { return 7 }
     case 11:
       if name.matches("recorded_by") { return 4 }
       if name.matches("update_time") { return 5 }
@@ -249,6 +242,10 @@ public struct Attendance: ProtoMessage {
       writer.name(",\"etag\":")
       writer.string(self.etag)
     }
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 }
@@ -263,43 +260,40 @@ public struct RecordAttendanceRequest: ValidatedMessage {
   public var requestId: String = ""
   /// If set, it must equal the record's etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var etag: String = ""
+  /// The time of the decision, for a request that waited on an offline device; absent means now. At most 30 days ago,
+  /// and at most 5 minutes in the future, which counts as now. If the record has a later one, the request changes
+  /// nothing and returns the record.
+  public var eventTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "", etag: String = "") {
+  public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "", etag: String = "", eventTime: ProtoTimestamp? = nil) {
     self.memberId = memberId
     self.meetingId = meetingId
     self.status = status
     self.requestId = requestId
     self.etag = etag
+    self.eventTime = eventTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.memberId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(AttendanceStatus.self)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      case 5:
+        self.eventTime = try ProtoTimestamp(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -317,9 +311,11 @@ public struct RecordAttendanceRequest: ValidatedMessage {
       if name.matches("member_id") { return 0 }
       if name.matches("meetingId") { return 1 }
       if name.matches("requestId") { return 3 }
+      if name.matches("eventTime") { return 5 }
     case 10:
       if name.matches("meeting_id") { return 1 }
       if name.matches("request_id") { return 3 }
+      if name.matches("event_time") { return 5 }
     default: break
     }
     return -1
@@ -347,6 +343,10 @@ public struct RecordAttendanceRequest: ValidatedMessage {
       writer.name(",\"etag\":")
       writer.string(self.etag)
     }
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 
@@ -372,12 +372,10 @@ public struct RecordAttendanceResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.attendance = try Attendance(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -410,37 +408,36 @@ public struct RecordMeetingAttendanceRequest: ValidatedMessage {
   public var entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = []
   /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
+  /// As in RecordAttendanceRequest, for all entries.
+  public var eventTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(meetingId: String = "", entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = [], requestId: String = "") {
+  public init(meetingId: String = "", entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = [], requestId: String = "", eventTime: ProtoTimestamp? = nil) {
     self.meetingId = meetingId
     self.entries = entries
     self.requestId = requestId
+    self.eventTime = eventTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.entries.append(try RecordMeetingAttendanceRequest.AttendanceEntry(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 3:
+        self.eventTime = try ProtoTimestamp(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -453,9 +450,11 @@ public struct RecordMeetingAttendanceRequest: ValidatedMessage {
     case 9:
       if name.matches("meetingId") { return 0 }
       if name.matches("requestId") { return 2 }
+      if name.matches("eventTime") { return 3 }
     case 10:
       if name.matches("meeting_id") { return 0 }
       if name.matches("request_id") { return 2 }
+      if name.matches("event_time") { return 3 }
     default: break
     }
     return -1
@@ -479,6 +478,10 @@ public struct RecordMeetingAttendanceRequest: ValidatedMessage {
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
+    }
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
@@ -511,16 +514,12 @@ public struct RecordMeetingAttendanceRequest: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.memberId = try reader.string()
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.status = try reader.enumeration(AttendanceStatus.self)
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -575,16 +574,14 @@ public struct RecordMeetingAttendanceResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.attendances.append(try Attendance(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -622,33 +619,32 @@ public struct ConfirmAttendanceRequest: ValidatedMessage {
   public var status: AttendanceStatus = AttendanceStatus()
   /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
+  /// As in RecordAttendanceRequest. It also decides whether the confirmation is late.
+  public var eventTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "") {
+  public init(meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "", eventTime: ProtoTimestamp? = nil) {
     self.meetingId = meetingId
     self.status = status
     self.requestId = requestId
+    self.eventTime = eventTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(AttendanceStatus.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 3:
+        self.eventTime = try ProtoTimestamp(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -661,9 +657,11 @@ public struct ConfirmAttendanceRequest: ValidatedMessage {
     case 9:
       if name.matches("meetingId") { return 0 }
       if name.matches("requestId") { return 2 }
+      if name.matches("eventTime") { return 3 }
     case 10:
       if name.matches("meeting_id") { return 0 }
       if name.matches("request_id") { return 2 }
+      if name.matches("event_time") { return 3 }
     default: break
     }
     return -1
@@ -682,6 +680,10 @@ public struct ConfirmAttendanceRequest: ValidatedMessage {
     if !self.requestId.isEmpty {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
+    }
+    if let value = self.eventTime {
+      writer.name(",\"eventTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
@@ -708,12 +710,10 @@ public struct ConfirmAttendanceResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.attendance = try Attendance(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -753,12 +753,10 @@ public struct GetCheckInCodeRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -806,20 +804,14 @@ public struct GetCheckInCodeResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.code = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.refreshTime = try ProtoTimestamp(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -878,16 +870,12 @@ public struct CheckInRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.code = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -944,16 +932,12 @@ public struct CheckInResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.attendance = try Attendance(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.meetingDiscussion = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1006,20 +990,14 @@ public struct ListMeetingAttendanceRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1087,28 +1065,20 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.attendances.append(try Attendance(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.counts = try AttendanceCounts(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1181,24 +1151,16 @@ public struct AttendanceCounts: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.present = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.absent = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.excused = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.notConfirmed = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1265,24 +1227,16 @@ public struct ListMemberAttendanceRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.memberId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.year = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1355,24 +1309,18 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.attendances.append(try Attendance(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -26,8 +26,8 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}/attendance:record", body: "*"),
     ], scope: "attendance:write")
-  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
-  /// with the reason CONFIRMATION_LATE.
+  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings, if there is one:
+  /// FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
   public static let confirmAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ConfirmAttendance",
     kind: .unary, idempotency: .idempotent,
@@ -56,7 +56,7 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/checkIn", body: "*"),
     ], scope: "attendance:write")
-  /// ListMeetingAttendance pages through the records of a meeting.
+  /// ListMeetingAttendance pages through the records of a meeting. It omits members who were initiated later.
   public static let listMeetingAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListMeetingAttendance",
     kind: .unary, idempotency: .noSideEffects,
@@ -65,8 +65,8 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/meetings/{meeting_id}/attendance", body: ""),
     ], scope: "attendance:read")
-  /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
-  /// LodgeSettings.
+  /// ListMemberAttendance pages through the records of a member, except those of meetings before the initiation. Access
+  /// to other members' records depends on LodgeSettings.
   public static let listMemberAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListMemberAttendance",
     kind: .unary, idempotency: .noSideEffects,
@@ -120,8 +120,8 @@ public struct AttendanceServiceClient: Sendable {
     try await caller.unary(AttendanceServiceMethods.recordMeetingAttendance, request, options: options)
   }
 
-  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings: FAILED_PRECONDITION
-  /// with the reason CONFIRMATION_LATE.
+  /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings, if there is one:
+  /// FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
   public func confirmAttendance(_ request: ConfirmAttendanceRequest, options: CallOptions = .init()) async throws -> ConfirmAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.confirmAttendance, request, options: options)
   }
@@ -138,13 +138,13 @@ public struct AttendanceServiceClient: Sendable {
     try await caller.unary(AttendanceServiceMethods.checkIn, request, options: options)
   }
 
-  /// ListMeetingAttendance pages through the records of a meeting.
+  /// ListMeetingAttendance pages through the records of a meeting. It omits members who were initiated later.
   public func listMeetingAttendance(_ request: ListMeetingAttendanceRequest, options: CallOptions = .init()) async throws -> ListMeetingAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.listMeetingAttendance, request, options: options)
   }
 
-  /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
-  /// LodgeSettings.
+  /// ListMemberAttendance pages through the records of a member, except those of meetings before the initiation. Access
+  /// to other members' records depends on LodgeSettings.
   public func listMemberAttendance(_ request: ListMemberAttendanceRequest, options: CallOptions = .init()) async throws -> ListMemberAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.listMemberAttendance, request, options: options)
   }

@@ -4,8 +4,8 @@
 public import CampanileCall
 public import CampanileCodec
 
-/// CsvTable is the content of a file. The comments list the columns of its header. A column has the name of its field,
-/// except that `given_name` is `first_name` in files, and `family_name` is `last_name`.
+/// CsvTable is the content of a file. The comments list the columns of its header in English. A column has the name of
+/// its field, except that `given_name` is `first_name` in files, and `family_name` is `last_name`.
 public enum CsvTable: ProtoEnum {
   case unspecified
   /// id, name, first_name, last_name, email, degree, office, initiation_date, passing_date, raising_date, active, role,
@@ -67,6 +67,58 @@ public enum CsvTable: ProtoEnum {
       if name.matches("CSV_TABLE_ATTENDANCE") { return 3 }
     case 21:
       if name.matches("CSV_TABLE_UNSPECIFIED") { return 0 }
+    default: break
+    }
+    return nil
+  }
+}
+
+/// CsvSeparator is the character between two cells.
+public enum CsvSeparator: ProtoEnum {
+  case unspecified
+  case comma
+  /// The separator that Excel expects where the comma is the decimal mark, as in Italy.
+  case semicolon
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .comma
+    case 2: self = .semicolon
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .comma: 1
+    case .semicolon: 2
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "CSV_SEPARATOR_UNSPECIFIED"
+    case .comma: "CSV_SEPARATOR_COMMA"
+    case .semicolon: "CSV_SEPARATOR_SEMICOLON"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 19:
+      if name.matches("CSV_SEPARATOR_COMMA") { return 1 }
+    case 23:
+      if name.matches("CSV_SEPARATOR_SEMICOLON") { return 2 }
+    case 25:
+      if name.matches("CSV_SEPARATOR_UNSPECIFIED") { return 0 }
     default: break
     }
     return nil
@@ -152,7 +204,8 @@ public struct LodgeSettings: ValidatedMessage {
   public var excusedLeavesDenominator: Bool = false
   /// Whether members see only their own statistics and attendance. Off by default.
   public var statisticsPrivate: Bool = false
-  /// The time after a meeting's start in which members can confirm: 0 to 365 days. 7 days by default.
+  /// The time after a meeting's start in which members can confirm: 0 to 365 days. Absent, as by default, means without
+  /// limit.
   public var lateConfirmation: ProtoDuration?
   /// The time before a meeting's start at which check-in opens: 0 to 24 hours. 2 hours by default.
   public var checkInOpensBefore: ProtoDuration?
@@ -160,10 +213,19 @@ public struct LodgeSettings: ValidatedMessage {
   public var checkInClosesAfter: ProtoDuration?
   /// Changes with every change of the settings (AIP-154).
   public var etag: String = ""
+  /// The language of notices. ENGLISH by default.
+  public var language: LodgeLanguage = LodgeLanguage()
+  /// The lowest role that may export files: SECRETARY, the default, or ADMIN.
+  public var exportRole: MemberRole = MemberRole()
+  /// Whether a device token from an earlier login of a member replaces the PIN of the next one (see Login). Off by
+  /// default. For apps that unlock the token with Face ID or Touch ID.
+  public var deviceLogin: Bool = false
+  /// The notices that members receive. None by default.
+  public var notices: NoticeSettings?
 
   public init() {}
 
-  public init(timeZone: String = "", excusedPausesStreak: Bool = false, excusedLeavesDenominator: Bool = false, statisticsPrivate: Bool = false, lateConfirmation: ProtoDuration? = nil, checkInOpensBefore: ProtoDuration? = nil, checkInClosesAfter: ProtoDuration? = nil, etag: String = "") {
+  public init(timeZone: String = "", excusedPausesStreak: Bool = false, excusedLeavesDenominator: Bool = false, statisticsPrivate: Bool = false, lateConfirmation: ProtoDuration? = nil, checkInOpensBefore: ProtoDuration? = nil, checkInClosesAfter: ProtoDuration? = nil, etag: String = "", language: LodgeLanguage = LodgeLanguage(), exportRole: MemberRole = MemberRole(), deviceLogin: Bool = false, notices: NoticeSettings? = nil) {
     self.timeZone = timeZone
     self.excusedPausesStreak = excusedPausesStreak
     self.excusedLeavesDenominator = excusedLeavesDenominator
@@ -172,46 +234,42 @@ public struct LodgeSettings: ValidatedMessage {
     self.checkInOpensBefore = checkInOpensBefore
     self.checkInClosesAfter = checkInClosesAfter
     self.etag = etag
+    self.language = language
+    self.exportRole = exportRole
+    self.deviceLogin = deviceLogin
+    self.notices = notices
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.timeZone = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.excusedPausesStreak = try reader.bool()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.excusedLeavesDenominator = try reader.bool()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.statisticsPrivate = try reader.bool()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.lateConfirmation = try ProtoDuration(from: &reader)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.checkInOpensBefore = try ProtoDuration(from: &reader)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.checkInClosesAfter = try ProtoDuration(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      case 8:
+        self.language = try reader.enumeration(LodgeLanguage.self)
+      case 9:
+        self.exportRole = try reader.enumeration(MemberRole.self)
+      case 10:
+        self.deviceLogin = try reader.bool()
+      case 11:
+        self.notices = try NoticeSettings(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -221,10 +279,20 @@ public struct LodgeSettings: ValidatedMessage {
     switch name.count {
     case 4:
       if name.matches("etag") { return 7 }
+    case 7:
+      if name.matches("notices") { return 11 }
     case 8:
       if name.matches("timeZone") { return 0 }
+      if name.matches("language") { return 8 }
     case 9:
       if name.matches("time_zone") { return 0 }
+    case 10:
+      if name.matches("exportRole") { return 9 }
+    case 11:
+      if name.matches("export_role") { return 9 }
+      if name.matches("deviceLogin") { return 10 }
+    case 12:
+      if name.matches("device_login") { return 10 }
     case 16:
       if name.matches("lateConfirmation") { return 4 }
     case 17:
@@ -283,14 +351,28 @@ public struct LodgeSettings: ValidatedMessage {
       writer.name(",\"etag\":")
       writer.string(self.etag)
     }
+    if self.language.rawValue != 0 {
+      writer.name(",\"language\":")
+      writer.enumeration(self.language)
+    }
+    if self.exportRole.rawValue != 0 {
+      writer.name(",\"exportRole\":")
+      writer.enumeration(self.exportRole)
+    }
+    if self.deviceLogin {
+      writer.name(",\"deviceLogin\":")
+      writer.bool(self.deviceLogin)
+    }
+    if let value = self.notices {
+      writer.name(",\"notices\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 
   public func validate(into violations: inout Violations) {
     if let value = self.lateConfirmation {
       violations.duration(value, "lateConfirmation", from: 0, to: 31536000)
-    } else {
-      violations.absent("lateConfirmation")
     }
     if let value = self.checkInOpensBefore {
       violations.duration(value, "checkInOpensBefore", from: 0, to: 86400)
@@ -301,6 +383,13 @@ public struct LodgeSettings: ValidatedMessage {
       violations.duration(value, "checkInClosesAfter", from: 60, to: 86400)
     } else {
       violations.absent("checkInClosesAfter")
+    }
+    violations.enumeration(self.language, "language")
+    violations.enumeration(self.exportRole, "exportRole")
+    if let value = self.notices {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "notices")
     }
   }
 }
@@ -340,12 +429,10 @@ public struct GetLodgeSettingsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -389,16 +476,12 @@ public struct UpdateLodgeSettingsRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -446,12 +529,10 @@ public struct UpdateLodgeSettingsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -491,18 +572,14 @@ public struct ImportCsvRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.content != nil { throw reader.oneofConflict() }
         self.content = .header(try ImportCsvRequest.ImportHeader(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.content != nil { throw reader.oneofConflict() }
         self.content = .chunk(try reader.bytes())
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -571,20 +648,14 @@ public struct ImportCsvRequest: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.table = try reader.enumeration(CsvTable.self)
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.dryRun = try reader.bool()
         case 2:
-          try reader.accept(2, &seen0)
-          if try reader.null() { break }
           self.requestId = try reader.string()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -662,40 +733,26 @@ public struct ImportCsvResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.rowCount = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.createdCount = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.updatedCount = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.unchangedCount = try reader.int32()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.committed = try reader.bool()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.errors.append(try CsvError(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.errorCount = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -793,24 +850,16 @@ public struct CsvError: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.row = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.column = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.reason = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.message = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -858,28 +907,39 @@ public struct ExportCsvRequest: ValidatedMessage {
   public var table: CsvTable = CsvTable()
   /// Only this year, 1700 to 2999, for meetings, attendance and summary; 0 means all years.
   public var year: Int32 = 0
+  /// The language of the header and of words such as `completed`; not set: ENGLISH. Files in both can be imported.
+  public var language: LodgeLanguage = LodgeLanguage()
+  /// Not set: a comma for ENGLISH, a semicolon for ITALIAN.
+  public var separator: CsvSeparator = CsvSeparator()
+  /// Whether the file begins with a byte order mark, without which Excel does not read UTF-8.
+  public var byteOrderMark: Bool = false
 
   public init() {}
 
-  public init(table: CsvTable = CsvTable(), year: Int32 = 0) {
+  public init(table: CsvTable = CsvTable(), year: Int32 = 0, language: LodgeLanguage = LodgeLanguage(), separator: CsvSeparator = CsvSeparator(), byteOrderMark: Bool = false) {
     self.table = table
     self.year = year
+    self.language = language
+    self.separator = separator
+    self.byteOrderMark = byteOrderMark
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.table = try reader.enumeration(CsvTable.self)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.year = try reader.int32()
-      default: try reader.skipValue()
+      case 2:
+        self.language = try reader.enumeration(LodgeLanguage.self)
+      case 3:
+        self.separator = try reader.enumeration(CsvSeparator.self)
+      case 4:
+        self.byteOrderMark = try reader.bool()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -891,6 +951,14 @@ public struct ExportCsvRequest: ValidatedMessage {
       if name.matches("year") { return 1 }
     case 5:
       if name.matches("table") { return 0 }
+    case 8:
+      if name.matches("language") { return 2 }
+    case 9:
+      if name.matches("separator") { return 3 }
+    case 13:
+      if name.matches("byteOrderMark") { return 4 }
+    case 15:
+      if name.matches("byte_order_mark") { return 4 }
     default: break
     }
     return -1
@@ -906,6 +974,18 @@ public struct ExportCsvRequest: ValidatedMessage {
       writer.name(",\"year\":")
       writer.int32(self.year)
     }
+    if self.language.rawValue != 0 {
+      writer.name(",\"language\":")
+      writer.enumeration(self.language)
+    }
+    if self.separator.rawValue != 0 {
+      writer.name(",\"separator\":")
+      writer.enumeration(self.separator)
+    }
+    if self.byteOrderMark {
+      writer.name(",\"byteOrderMark\":")
+      writer.bool(self.byteOrderMark)
+    }
     writer.endObject(object)
   }
 
@@ -913,6 +993,8 @@ public struct ExportCsvRequest: ValidatedMessage {
     violations.enumeration(self.table, "table")
     violations.specified(self.table, "table")
     if !(self.year == 0) { violations.range(self.year, "year", from: 1700, to: 2999) }
+    violations.enumeration(self.language, "language")
+    violations.enumeration(self.separator, "separator")
   }
 }
 
@@ -932,12 +1014,10 @@ public struct ExportCsvResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.chunk = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1010,56 +1090,32 @@ public struct AuditEntry: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.eventTime = try ProtoTimestamp(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.actor = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.address = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.action = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.subject = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.oldState = try AuditState(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.newState = try AuditState(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.redacted = try reader.bool()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.undoOf = try reader.int64()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.hashField = try reader.string()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.valuesOmitted = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1187,28 +1243,20 @@ public struct AuditState: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.member = try Member(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.attendances.append(try Attendance(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.settings = try LodgeSettings(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1295,20 +1343,14 @@ public struct ListAuditEntriesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.subject = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1369,20 +1411,16 @@ public struct ListAuditEntriesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.entries.append(try AuditEntry(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1438,16 +1476,12 @@ public struct VerifyAuditLogRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.knownSequence = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.knownHash = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1517,40 +1551,24 @@ public struct VerifyAuditLogResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.verifiedCount = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.redactedCount = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.lastSequence = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.lastHash = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.finished = try reader.bool()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.intact = try reader.bool()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.brokenSequence = try reader.int64()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.fault = try reader.enumeration(AuditFault.self)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1640,16 +1658,12 @@ public struct UndoChangeRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1702,12 +1716,10 @@ public struct UndoChangeResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.entry = try AuditEntry(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1747,7 +1759,8 @@ public enum LodgeServiceMethods {
       HTTPRule(verb: "GET", template: "/attendance/v1/lodgeSettings", body: ""),
     ], scope: "attendance:read")
   /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
-  /// of years in which a meeting moves to another day. For admins.
+  /// of years in which a meeting moves to another day. New notices while the operator has configured no notifications
+  /// service: FAILED_PRECONDITION with the reason NOTICES_UNAVAILABLE. For admins.
   public static let updateLodgeSettings = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/UpdateLodgeSettings",
     kind: .unary, idempotency: .idempotent,
@@ -1765,7 +1778,8 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.ImportCsvResponse",
     httpRules: [], scope: "attendance:write")
   /// ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
-  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
+  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For the role in
+  /// LodgeSettings, `export_role`.
   public static let exportCsv = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/ExportCsv",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -1819,7 +1833,8 @@ public struct LodgeServiceClient: Sendable {
   }
 
   /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
-  /// of years in which a meeting moves to another day. For admins.
+  /// of years in which a meeting moves to another day. New notices while the operator has configured no notifications
+  /// service: FAILED_PRECONDITION with the reason NOTICES_UNAVAILABLE. For admins.
   public func updateLodgeSettings(_ request: UpdateLodgeSettingsRequest, options: CallOptions = .init()) async throws -> UpdateLodgeSettingsResponse {
     try await caller.unary(LodgeServiceMethods.updateLodgeSettings, request, options: options)
   }
@@ -1834,7 +1849,8 @@ public struct LodgeServiceClient: Sendable {
   }
 
   /// ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
-  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
+  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For the role in
+  /// LodgeSettings, `export_role`.
   public func exportCsv(_ request: ExportCsvRequest, options: CallOptions = .init()) -> ResponseStream<ExportCsvResponse> {
     caller.serverStreaming(LodgeServiceMethods.exportCsv, request, options: options)
   }

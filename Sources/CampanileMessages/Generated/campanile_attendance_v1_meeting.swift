@@ -175,72 +175,40 @@ public struct Meeting: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.number = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.startTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.timeZone = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.discussion = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.type = try reader.enumeration(MeetingType.self)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(MeetingStatus.self)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.location = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.hasDinner = try reader.bool()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.introducedBy = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.notes = try reader.string()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.coverImageUrl = try reader.string()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.year = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

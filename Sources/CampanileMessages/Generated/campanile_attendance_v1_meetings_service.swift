@@ -23,16 +23,12 @@ public struct CreateMeetingRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -91,12 +87,10 @@ public struct CreateMeetingResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -136,12 +130,10 @@ public struct GetMeetingRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -183,12 +175,10 @@ public struct GetMeetingResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -237,24 +227,16 @@ public struct ListMeetingsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.year = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(MeetingStatus.self)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -327,24 +309,18 @@ public struct ListMeetingsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.meetings.append(try Meeting(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -408,16 +384,12 @@ public struct ListUpcomingMeetingsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -476,24 +448,18 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.meetings.append(try Meeting(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -539,6 +505,201 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
   }
 }
 
+public struct ListMeetingYearsRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.ListMeetingYearsRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+
+  public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.pageSize = try reader.int32()
+      case 1:
+        self.pageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+  }
+}
+
+/// MeetingYear is a year that has meetings, in the lodge's time zone.
+public struct MeetingYear: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.MeetingYear" }
+
+  public var year: Int32 = 0
+  /// All meetings, including cancelled ones.
+  public var meetingCount: Int32 = 0
+  /// The meetings that count in the statistics.
+  public var completedCount: Int32 = 0
+
+  public init() {}
+
+  public init(year: Int32 = 0, meetingCount: Int32 = 0, completedCount: Int32 = 0) {
+    self.year = year
+    self.meetingCount = meetingCount
+    self.completedCount = completedCount
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.year = try reader.int32()
+      case 1:
+        self.meetingCount = try reader.int32()
+      case 2:
+        self.completedCount = try reader.int32()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("year") { return 0 }
+    case 12:
+      if name.matches("meetingCount") { return 1 }
+    case 13:
+      if name.matches("meeting_count") { return 1 }
+    case 14:
+      if name.matches("completedCount") { return 2 }
+    case 15:
+      if name.matches("completed_count") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.year != 0 {
+      writer.name(",\"year\":")
+      writer.int32(self.year)
+    }
+    if self.meetingCount != 0 {
+      writer.name(",\"meetingCount\":")
+      writer.int32(self.meetingCount)
+    }
+    if self.completedCount != 0 {
+      writer.name(",\"completedCount\":")
+      writer.int32(self.completedCount)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct ListMeetingYearsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.ListMeetingYearsResponse" }
+
+  public var years: [MeetingYear] = []
+  public var nextPageToken: String = ""
+
+  public init() {}
+
+  public init(years: [MeetingYear] = [], nextPageToken: String = "") {
+    self.years = years
+    self.nextPageToken = nextPageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.years.append(try MeetingYear(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        self.nextPageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("years") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.years.isEmpty {
+      writer.name(",\"years\":")
+      let array = writer.beginArray()
+      for element in self.years {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    writer.endObject(object)
+  }
+}
+
 public struct UpdateMeetingRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UpdateMeetingRequest" }
 
@@ -559,16 +720,12 @@ public struct UpdateMeetingRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -616,12 +773,10 @@ public struct UpdateMeetingResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -661,12 +816,10 @@ public struct CancelMeetingRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -708,12 +861,10 @@ public struct CancelMeetingResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meeting = try Meeting(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -759,20 +910,14 @@ public struct DeleteMeetingRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.meetingId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.force = try reader.bool()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -826,12 +971,10 @@ public struct DeleteMeetingResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deletedAttendanceCount = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -880,20 +1023,14 @@ public struct CalendarFeed: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -951,16 +1088,12 @@ public struct CreateCalendarFeedRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1019,20 +1152,14 @@ public struct CreateCalendarFeedResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.feed = try CalendarFeed(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.secret = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.path = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1086,16 +1213,12 @@ public struct ListCalendarFeedsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1150,20 +1273,16 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.feeds.append(try CalendarFeed(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1216,12 +1335,10 @@ public struct DeleteCalendarFeedRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.feedId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1284,12 +1401,10 @@ public struct GetCalendarRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1332,16 +1447,12 @@ public struct GetCalendarResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.contentType = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.content = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1416,6 +1527,15 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/attendance/v1/meetings:upcoming", body: ""),
     ], scope: "attendance:read")
+  /// ListMeetingYears pages through the years that have meetings, newest first.
+  public static let listMeetingYears = MethodDescriptor(
+    path: "campanile.attendance.v1.MeetingsService/ListMeetingYears",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.attendance.v1.ListMeetingYearsRequest",
+    responseType: "campanile.attendance.v1.ListMeetingYearsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/attendance/v1/meetingYears", body: ""),
+    ], scope: "attendance:read")
   /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
   public static let updateMeeting = MethodDescriptor(
@@ -1485,7 +1605,7 @@ public enum MeetingsServiceMethods {
     ], scope: "public")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createMeeting, getMeeting, listMeetings, listUpcomingMeetings, updateMeeting, cancelMeeting, deleteMeeting, createCalendarFeed, listCalendarFeeds, deleteCalendarFeed, getCalendar]
+  public static let all: [MethodDescriptor] = [createMeeting, getMeeting, listMeetings, listUpcomingMeetings, listMeetingYears, updateMeeting, cancelMeeting, deleteMeeting, createCalendarFeed, listCalendarFeeds, deleteCalendarFeed, getCalendar]
 }
 
 /// Calls `campanile.attendance.v1.MeetingsService`.
@@ -1514,6 +1634,11 @@ public struct MeetingsServiceClient: Sendable {
   /// ListUpcomingMeetings pages through the scheduled meetings that have not begun, the earliest first.
   public func listUpcomingMeetings(_ request: ListUpcomingMeetingsRequest, options: CallOptions = .init()) async throws -> ListUpcomingMeetingsResponse {
     try await caller.unary(MeetingsServiceMethods.listUpcomingMeetings, request, options: options)
+  }
+
+  /// ListMeetingYears pages through the years that have meetings, newest first.
+  public func listMeetingYears(_ request: ListMeetingYearsRequest, options: CallOptions = .init()) async throws -> ListMeetingYearsResponse {
+    try await caller.unary(MeetingsServiceMethods.listMeetingYears, request, options: options)
   }
 
   /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:

@@ -173,7 +173,7 @@ public enum MemberRole: ProtoEnum {
   case unspecified
   /// Reads, confirms own attendance, and accesses own data.
   case member
-  /// Records attendance and manages meetings.
+  /// Records attendance, manages meetings, and maintains the degrees of members and their dates.
   case secretary
   /// Has all permissions.
   case admin
@@ -229,7 +229,7 @@ public enum MemberRole: ProtoEnum {
 }
 
 /// Member is a member of the lodge. Other members see the names, degree, office, dates and active state. E-mail, user
-/// id, role and `has_pin` are visible to the member, to secretaries and to admins.
+/// id, role, `has_pin` and `refused_notices` are visible to the member, to secretaries and to admins.
 public struct Member: ValidatedMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Member" }
 
@@ -272,10 +272,12 @@ public struct Member: ValidatedMessage {
   public var etag: String = ""
   /// The time at which the personal data was erased; absent otherwise.
   public var eraseTime: ProtoTimestamp?
+  /// The notices that the member does not want to receive, each at most once. See NoticeSettings.
+  public var refusedNotices: [NoticeKind] = []
 
   public init() {}
 
-  public init(id: String = "", number: Int64 = 0, name: String = "", givenName: String = "", familyName: String = "", email: String = "", degree: Degree = Degree(), office: Office = Office(), initiationDate: String = "", passingDate: String = "", raisingDate: String = "", active: Bool = false, role: MemberRole = MemberRole(), userId: String = "", hasPin: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", eraseTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", number: Int64 = 0, name: String = "", givenName: String = "", familyName: String = "", email: String = "", degree: Degree = Degree(), office: Office = Office(), initiationDate: String = "", passingDate: String = "", raisingDate: String = "", active: Bool = false, role: MemberRole = MemberRole(), userId: String = "", hasPin: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", eraseTime: ProtoTimestamp? = nil, refusedNotices: [NoticeKind] = []) {
     self.id = id
     self.number = number
     self.name = name
@@ -295,90 +297,59 @@ public struct Member: ValidatedMessage {
     self.updateTime = updateTime
     self.etag = etag
     self.eraseTime = eraseTime
+    self.refusedNotices = refusedNotices
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.number = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.givenName = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.familyName = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.email = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.degree = try reader.enumeration(Degree.self)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.office = try reader.enumeration(Office.self)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.initiationDate = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.passingDate = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.raisingDate = try reader.string()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.active = try reader.bool()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.role = try reader.enumeration(MemberRole.self)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.hasPin = try reader.bool()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 18:
-        try reader.accept(18, &seen0)
-        if try reader.null() { break }
         self.eraseTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      case 19:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.refusedNotices.append(try reader.enumeration(NoticeKind.self))
+          moreElements = try reader.nextElement()
+        }
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -424,8 +395,10 @@ public struct Member: ValidatedMessage {
       if name.matches("raising_date") { return 10 }
     case 14:
       if name.matches("initiationDate") { return 8 }
+      if name.matches("refusedNotices") { return 19 }
     case 15:
       if name.matches("initiation_date") { return 8 }
+      if name.matches("refused_notices") { return 19 }
     default: break
     }
     return -1
@@ -509,6 +482,15 @@ public struct Member: ValidatedMessage {
       writer.name(",\"eraseTime\":")
       value.encode(to: &writer)
     }
+    if !self.refusedNotices.isEmpty {
+      writer.name(",\"refusedNotices\":")
+      let array = writer.beginArray()
+      for element in self.refusedNotices {
+        writer.nextElement()
+        writer.enumeration(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 
@@ -528,5 +510,12 @@ public struct Member: ValidatedMessage {
     if !(self.raisingDate.isEmpty) { violations.pattern(self.raisingDate, "raisingDate", Self.textPattern0, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: "DATE_INVALID") }
     violations.enumeration(self.role, "role")
     if !(self.userId.isEmpty) { violations.pattern(self.userId, "userId", Self.textPattern1, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
+    violations.entries(self.refusedNotices.count, "refusedNotices", max: 4)
+    for (index, value) in self.refusedNotices.enumerated() {
+      let count = violations.count
+      violations.enumeration(value, "")
+      violations.specified(value, "")
+      violations.move(after: count, into: "refusedNotices", index: index)
+    }
   }
 }

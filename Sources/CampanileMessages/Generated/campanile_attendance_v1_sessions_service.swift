@@ -9,7 +9,8 @@ public struct LoginRequest: ValidatedMessage {
 
   /// 1 to 128 characters.
   public var name: String = ""
-  /// At most 64 characters. Empty only if the operator allows logins by name alone, for members without a PIN.
+  /// At most 64 characters. Empty only with a valid `device_token` if LodgeSettings has `device_login`, or if the
+  /// operator allows logins by name alone, for members without a PIN.
   public var pin: String = ""
   /// The token from this member's last login on this device; empty if there is none. A token that is not valid for the
   /// member is ignored. At most 64 characters.
@@ -27,20 +28,14 @@ public struct LoginRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pin = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.deviceToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -111,24 +106,16 @@ public struct LoginResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.sessionToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.member = try Member(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.session = try MemberSession(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.deviceToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -212,16 +199,12 @@ public struct GetCurrentMemberResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.member = try Member(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.session = try MemberSession(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -313,20 +296,14 @@ public struct ListSessionsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.memberId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -388,20 +365,16 @@ public struct ListSessionsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.sessions.append(try MemberSession(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -458,16 +431,12 @@ public struct RevokeSessionsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.memberId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -520,12 +489,10 @@ public struct RevokeSessionsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.revokedCount = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -574,20 +541,14 @@ public struct ChangePinRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.oldPin = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.newPin = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.deviceToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -672,6 +633,8 @@ public enum SessionsServiceMethods {
   /// FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
   /// a valid `device_token` still work.
   ///
+  /// With the setting `device_login`, a valid `device_token` is enough, and the PIN may be empty.
+  ///
   /// Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
   /// not count as failures.
   public static let login = MethodDescriptor(
@@ -754,6 +717,8 @@ public struct SessionsServiceClient: Sendable {
   /// A name is locked after 100 consecutive failures, or 300 within 90 days, from all addresses together. The error is
   /// FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
   /// a valid `device_token` still work.
+  ///
+  /// With the setting `device_login`, a valid `device_token` is enough, and the PIN may be empty.
   ///
   /// Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
   /// not count as failures.

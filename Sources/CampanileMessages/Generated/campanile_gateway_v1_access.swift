@@ -22,10 +22,12 @@ public struct ApiKey: ProtoMessage {
   public var revokeTime: ProtoTimestamp?
   /// Absent until the key is used. Accurate to a minute.
   public var lastUseTime: ProtoTimestamp?
+  /// The device that the key is bound to; empty for none.
+  public var deviceId: String = ""
 
   public init() {}
 
-  public init(id: String = "", principal: String = "", scopes: [String] = [], description: String = "", createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, revokeTime: ProtoTimestamp? = nil, lastUseTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", principal: String = "", scopes: [String] = [], description: String = "", createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, revokeTime: ProtoTimestamp? = nil, lastUseTime: ProtoTimestamp? = nil, deviceId: String = "") {
     self.id = id
     self.principal = principal
     self.scopes = scopes
@@ -34,50 +36,37 @@ public struct ApiKey: ProtoMessage {
     self.expireTime = expireTime
     self.revokeTime = revokeTime
     self.lastUseTime = lastUseTime
+    self.deviceId = deviceId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.principal = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.scopes.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.description = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.revokeTime = try ProtoTimestamp(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.lastUseTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      case 8:
+        self.deviceId = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -89,8 +78,11 @@ public struct ApiKey: ProtoMessage {
       if name.matches("id") { return 0 }
     case 6:
       if name.matches("scopes") { return 2 }
+    case 8:
+      if name.matches("deviceId") { return 8 }
     case 9:
       if name.matches("principal") { return 1 }
+      if name.matches("device_id") { return 8 }
     case 10:
       if name.matches("createTime") { return 4 }
       if name.matches("expireTime") { return 5 }
@@ -147,6 +139,10 @@ public struct ApiKey: ProtoMessage {
       writer.name(",\"lastUseTime\":")
       value.encode(to: &writer)
     }
+    if !self.deviceId.isEmpty {
+      writer.name(",\"deviceId\":")
+      writer.string(self.deviceId)
+    }
     writer.endObject(object)
   }
 }
@@ -164,47 +160,43 @@ public struct CreateApiKeyRequest: ValidatedMessage {
   public var expireTime: ProtoTimestamp?
   /// At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored.
   public var requestId: String = ""
+  /// Binds the key to a device of the user: calls with the key cannot name another device at the Sync service. Only for
+  /// `user/<id>`; otherwise INVALID_ARGUMENT, reason FIELD_NOT_ALLOWED.
+  public var deviceId: String = ""
 
   public init() {}
 
-  public init(principal: String = "", scopes: [String] = [], description: String = "", expireTime: ProtoTimestamp? = nil, requestId: String = "") {
+  public init(principal: String = "", scopes: [String] = [], description: String = "", expireTime: ProtoTimestamp? = nil, requestId: String = "", deviceId: String = "") {
     self.principal = principal
     self.scopes = scopes
     self.description = description
     self.expireTime = expireTime
     self.requestId = requestId
+    self.deviceId = deviceId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.principal = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.scopes.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.description = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      case 5:
+        self.deviceId = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -214,9 +206,12 @@ public struct CreateApiKeyRequest: ValidatedMessage {
     switch name.count {
     case 6:
       if name.matches("scopes") { return 1 }
+    case 8:
+      if name.matches("deviceId") { return 5 }
     case 9:
       if name.matches("principal") { return 0 }
       if name.matches("requestId") { return 4 }
+      if name.matches("device_id") { return 5 }
     case 10:
       if name.matches("expireTime") { return 3 }
       if name.matches("request_id") { return 4 }
@@ -255,12 +250,18 @@ public struct CreateApiKeyRequest: ValidatedMessage {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
     }
+    if !self.deviceId.isEmpty {
+      writer.name(",\"deviceId\":")
+      writer.string(self.deviceId)
+    }
     writer.endObject(object)
   }
 
   private static let textPattern0 = TextPattern(.init(0x0, 0x7fffffe00000000, 1, .max), .init(0x800000000000, 0x0, 1, 1), .init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
 
   private static let textPattern1 = TextPattern(.init(0x0, 0x7fffffe00000000, 1, 1), .init(0x7ff200000000000, 0x7fffffe00000000, 0, 39))
+
+  private static let textPattern2 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
     violations.pattern(self.principal, "principal", Self.textPattern0, "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -", reason: "PRINCIPAL_INVALID")
@@ -272,6 +273,7 @@ public struct CreateApiKeyRequest: ValidatedMessage {
     }
     violations.textBytes(self.description, "description", max: 256)
     violations.text(self.requestId, "requestId", max: 64)
+    if !(self.deviceId.isEmpty) { violations.pattern(self.deviceId, "deviceId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }
 }
 
@@ -293,16 +295,12 @@ public struct CreateApiKeyResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.apiKey = try ApiKey(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -355,20 +353,14 @@ public struct ListApiKeysRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.includeRevoked = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -431,20 +423,16 @@ public struct ListApiKeysResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.apiKeys.append(try ApiKey(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -500,12 +488,10 @@ public struct RevokeApiKeyRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.keyId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -553,12 +539,10 @@ public struct RevokeApiKeyResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.apiKey = try ApiKey(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -612,24 +596,16 @@ public struct RotateApiKeyRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.keyId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.overlap = try ProtoDuration(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -708,20 +684,14 @@ public struct RotateApiKeyResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.apiKey = try ApiKey(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.secret = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.replacedApiKey = try ApiKey(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -794,9 +764,9 @@ public enum AccessServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys/{key_id}:revoke", body: "*"),
     ], scope: "admin")
-  /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
-  /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
-  /// `KEY_ENDED`.
+  /// RotateApiKey creates a key with the same permissions and device as another one, which keeps working for a while.
+  /// Callers can thus switch to the new secret without a failed call. A key that has ended fails with
+  /// FAILED_PRECONDITION `KEY_ENDED`.
   public static let rotateApiKey = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/RotateApiKey",
     kind: .unary, idempotency: .unknown,
@@ -833,9 +803,9 @@ public struct AccessServiceClient: Sendable {
     try await caller.unary(AccessServiceMethods.revokeApiKey, request, options: options)
   }
 
-  /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
-  /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
-  /// `KEY_ENDED`.
+  /// RotateApiKey creates a key with the same permissions and device as another one, which keeps working for a while.
+  /// Callers can thus switch to the new secret without a failed call. A key that has ended fails with
+  /// FAILED_PRECONDITION `KEY_ENDED`.
   public func rotateApiKey(_ request: RotateApiKeyRequest, options: CallOptions = .init()) async throws -> RotateApiKeyResponse {
     try await caller.unary(AccessServiceMethods.rotateApiKey, request, options: options)
   }

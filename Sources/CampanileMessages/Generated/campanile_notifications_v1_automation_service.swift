@@ -22,16 +22,12 @@ public struct CreateTemplateRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.template = try Template(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -90,12 +86,10 @@ public struct CreateTemplateResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.template = try Template(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -123,7 +117,7 @@ public struct CreateTemplateResponse: ProtoMessage {
 public struct ListTemplatesRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListTemplatesRequest" }
 
-  /// 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -138,16 +132,12 @@ public struct ListTemplatesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -202,20 +192,16 @@ public struct ListTemplatesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.templates.append(try Template(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -268,12 +254,10 @@ public struct GetTemplateRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.templateId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -315,12 +299,10 @@ public struct GetTemplateResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.template = try Template(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -364,16 +346,12 @@ public struct UpdateTemplateRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.template = try Template(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -421,12 +399,10 @@ public struct UpdateTemplateResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.template = try Template(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -469,16 +445,12 @@ public struct DeleteTemplateRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.templateId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -549,16 +521,12 @@ public struct CreateHeartbeatRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.heartbeat = try Heartbeat(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -616,12 +584,10 @@ public struct CreateHeartbeatResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.heartbeat = try Heartbeat(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -649,7 +615,7 @@ public struct CreateHeartbeatResponse: ProtoMessage {
 public struct ListHeartbeatsRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListHeartbeatsRequest" }
 
-  /// 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -664,16 +630,12 @@ public struct ListHeartbeatsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -728,20 +690,16 @@ public struct ListHeartbeatsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.heartbeats.append(try Heartbeat(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -797,16 +755,12 @@ public struct BeatRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.heartbeatId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -860,12 +814,10 @@ public struct BeatResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.heartbeat = try Heartbeat(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -908,16 +860,12 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.heartbeatId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -988,16 +936,12 @@ public struct CreateWebhookRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.webhook = try Webhook(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1056,12 +1000,10 @@ public struct CreateWebhookResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.webhook = try Webhook(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1089,7 +1031,7 @@ public struct CreateWebhookResponse: ProtoMessage {
 public struct ListWebhooksRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ListWebhooksRequest" }
 
-  /// 0 means 50; more than 1000 means 1000.
+  /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -1104,16 +1046,12 @@ public struct ListWebhooksRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1168,20 +1106,16 @@ public struct ListWebhooksResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.webhooks.append(try Webhook(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1238,16 +1172,12 @@ public struct UpdateWebhookRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.webhook = try Webhook(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1295,12 +1225,10 @@ public struct UpdateWebhookResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.webhook = try Webhook(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1325,6 +1253,122 @@ public struct UpdateWebhookResponse: ProtoMessage {
   }
 }
 
+public struct RunWebhookRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.RunWebhookRequest" }
+
+  public var webhookId: String = ""
+  /// The notification that a webhook without a body sends; without one, it sends an empty object.
+  public var notificationId: String = ""
+  /// At most 64 characters; a repetition within 24 h returns the first run and sends nothing.
+  public var requestId: String = ""
+
+  public init() {}
+
+  public init(webhookId: String = "", notificationId: String = "", requestId: String = "") {
+    self.webhookId = webhookId
+    self.notificationId = notificationId
+    self.requestId = requestId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.webhookId = try reader.string()
+      case 1:
+        self.notificationId = try reader.string()
+      case 2:
+        self.requestId = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 9:
+      if name.matches("webhookId") { return 0 }
+      if name.matches("requestId") { return 2 }
+    case 10:
+      if name.matches("webhook_id") { return 0 }
+      if name.matches("request_id") { return 2 }
+    case 14:
+      if name.matches("notificationId") { return 1 }
+    case 15:
+      if name.matches("notification_id") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.webhookId.isEmpty {
+      writer.name(",\"webhookId\":")
+      writer.string(self.webhookId)
+    }
+    if !self.notificationId.isEmpty {
+      writer.name(",\"notificationId\":")
+      writer.string(self.notificationId)
+    }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.requestId, "requestId", max: 64)
+  }
+}
+
+public struct RunWebhookResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.RunWebhookResponse" }
+
+  public var run: ActionRun?
+
+  public init() {}
+
+  public init(run: ActionRun? = nil) {
+    self.run = run
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.run = try ActionRun(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 3:
+      if name.matches("run") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.run {
+      writer.name(",\"run\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
 public struct DeleteWebhookRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteWebhookRequest" }
 
@@ -1343,16 +1387,12 @@ public struct DeleteWebhookRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.webhookId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1513,6 +1553,16 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/notifications/v1/webhooks/{webhook.id}", body: "*"),
     ], scope: "notifications:write")
+  /// RunWebhook sends a webhook's request now, as an action of a notification does, and stores the result. The run is
+  /// part of ListActionRuns.
+  public static let runWebhook = MethodDescriptor(
+    path: "campanile.notifications.v1.AutomationService/RunWebhook",
+    kind: .unary, idempotency: .unknown,
+    requestType: "campanile.notifications.v1.RunWebhookRequest",
+    responseType: "campanile.notifications.v1.RunWebhookResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/notifications/v1/webhooks/{webhook_id}:run", body: "*"),
+    ], scope: "notifications:write")
   public static let deleteWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteWebhook",
     kind: .unary, idempotency: .idempotent,
@@ -1523,7 +1573,7 @@ public enum AutomationServiceMethods {
     ], scope: "notifications:write")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate, createHeartbeat, listHeartbeats, beat, deleteHeartbeat, createWebhook, listWebhooks, updateWebhook, deleteWebhook]
+  public static let all: [MethodDescriptor] = [createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate, createHeartbeat, listHeartbeats, beat, deleteHeartbeat, createWebhook, listWebhooks, updateWebhook, runWebhook, deleteWebhook]
 }
 
 /// Calls `campanile.notifications.v1.AutomationService`.
@@ -1586,6 +1636,12 @@ public struct AutomationServiceClient: Sendable {
   /// UpdateWebhook changes the fields named by the mask (AIP-134).
   public func updateWebhook(_ request: UpdateWebhookRequest, options: CallOptions = .init()) async throws -> UpdateWebhookResponse {
     try await caller.unary(AutomationServiceMethods.updateWebhook, request, options: options)
+  }
+
+  /// RunWebhook sends a webhook's request now, as an action of a notification does, and stores the result. The run is
+  /// part of ListActionRuns.
+  public func runWebhook(_ request: RunWebhookRequest, options: CallOptions = .init()) async throws -> RunWebhookResponse {
+    try await caller.unary(AutomationServiceMethods.runWebhook, request, options: options)
   }
 
   public func deleteWebhook(_ request: DeleteWebhookRequest, options: CallOptions = .init()) async throws -> DeleteWebhookResponse {

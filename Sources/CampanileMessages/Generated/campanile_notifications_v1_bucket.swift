@@ -140,80 +140,44 @@ public struct Bucket: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.description = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.color = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.iconUrl = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.isOrphan = try reader.bool()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.unreadCount = try reader.int32()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.notificationCount = try reader.int32()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.settings = try BucketSettings(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.role = try reader.enumeration(BucketRole.self)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.ownerId = try reader.string()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.shareExpireTime = try ProtoTimestamp(from: &reader)
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.shareCount = try reader.int32()
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.deleteTime = try ProtoTimestamp(from: &reader)
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         self.purgeTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

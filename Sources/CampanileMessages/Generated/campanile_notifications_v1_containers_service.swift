@@ -22,16 +22,12 @@ public struct ListUsersRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -90,24 +86,18 @@ public struct ListUsersResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.userIds.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -171,12 +161,10 @@ public struct WatchChangedUsersRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -221,22 +209,16 @@ public struct WatchChangedUsersResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .started(try WatchChangedUsersResponse.WatchStarted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .change(try WatchChangedUsersResponse.UsersChanged(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -318,16 +300,14 @@ public struct WatchChangedUsersResponse: ProtoMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           var moreElements = try reader.beginArray()
           while moreElements {
             self.userIds.append(try reader.string())
             moreElements = try reader.nextElement()
           }
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -378,16 +358,12 @@ public struct ReadContainersRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.notificationsMax = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -442,18 +418,14 @@ public struct ReadContainersResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.piece != nil { throw reader.oneofConflict() }
         self.piece = .buckets(try ReadContainersResponse.ContainerBuckets(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.piece != nil { throw reader.oneofConflict() }
         self.piece = .notifications(try ReadContainersResponse.ContainerNotifications(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -505,16 +477,14 @@ public struct ReadContainersResponse: ProtoMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           var moreElements = try reader.beginArray()
           while moreElements {
             self.buckets.append(try Bucket(from: &reader))
             moreElements = try reader.nextElement()
           }
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -567,16 +537,14 @@ public struct ReadContainersResponse: ProtoMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           var moreElements = try reader.beginArray()
           while moreElements {
             self.notifications.append(try Notification(from: &reader))
             moreElements = try reader.nextElement()
           }
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }

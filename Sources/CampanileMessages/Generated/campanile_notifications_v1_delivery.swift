@@ -28,6 +28,13 @@ public enum DeliveryOutcome: ProtoEnum {
   case postponed
   /// Handed over again, because it was still unread.
   case repeated
+  /// Reported by a device (EngagementService), like the values below: the device received the push.
+  case received
+  case opened
+  /// Removed by the user without opening it.
+  case dismissed
+  /// The user chose an action, whose id is the reason.
+  case acted
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
 
@@ -51,6 +58,10 @@ public enum DeliveryOutcome: ProtoEnum {
     case 13: self = .snoozed
     case 14: self = .postponed
     case 15: self = .repeated
+    case 16: self = .received
+    case 17: self = .opened
+    case 18: self = .dismissed
+    case 19: self = .acted
     default: self = .unrecognized(rawValue)
     }
   }
@@ -73,6 +84,10 @@ public enum DeliveryOutcome: ProtoEnum {
     case .snoozed: 13
     case .postponed: 14
     case .repeated: 15
+    case .received: 16
+    case .opened: 17
+    case .dismissed: 18
+    case .acted: 19
     case .unrecognized(let number): number
     }
   }
@@ -95,6 +110,10 @@ public enum DeliveryOutcome: ProtoEnum {
     case .snoozed: "DELIVERY_OUTCOME_SNOOZED"
     case .postponed: "DELIVERY_OUTCOME_POSTPONED"
     case .repeated: "DELIVERY_OUTCOME_REPEATED"
+    case .received: "DELIVERY_OUTCOME_RECEIVED"
+    case .opened: "DELIVERY_OUTCOME_OPENED"
+    case .dismissed: "DELIVERY_OUTCOME_DISMISSED"
+    case .acted: "DELIVERY_OUTCOME_ACTED"
     case .unrecognized: nil
     }
   }
@@ -103,8 +122,10 @@ public enum DeliveryOutcome: ProtoEnum {
     switch name.count {
     case 22:
       if name.matches("DELIVERY_OUTCOME_MUTED") { return 5 }
+      if name.matches("DELIVERY_OUTCOME_ACTED") { return 19 }
     case 23:
       if name.matches("DELIVERY_OUTCOME_PUSHED") { return 2 }
+      if name.matches("DELIVERY_OUTCOME_OPENED") { return 17 }
     case 24:
       if name.matches("DELIVERY_OUTCOME_NO_PUSH") { return 6 }
       if name.matches("DELIVERY_OUTCOME_EXPIRED") { return 7 }
@@ -114,10 +135,12 @@ public enum DeliveryOutcome: ProtoEnum {
       if name.matches("DELIVERY_OUTCOME_REJECTED") { return 9 }
       if name.matches("DELIVERY_OUTCOME_OBSOLETE") { return 10 }
       if name.matches("DELIVERY_OUTCOME_REPEATED") { return 15 }
+      if name.matches("DELIVERY_OUTCOME_RECEIVED") { return 16 }
     case 26:
       if name.matches("DELIVERY_OUTCOME_SCHEDULED") { return 11 }
       if name.matches("DELIVERY_OUTCOME_CANCELLED") { return 12 }
       if name.matches("DELIVERY_OUTCOME_POSTPONED") { return 14 }
+      if name.matches("DELIVERY_OUTCOME_DISMISSED") { return 18 }
     case 28:
       if name.matches("DELIVERY_OUTCOME_UNSPECIFIED") { return 0 }
       if name.matches("DELIVERY_OUTCOME_HANDED_OVER") { return 1 }
@@ -139,7 +162,7 @@ public struct DeliveryRecord: ValidatedMessage {
   /// Empty if the record applies to all devices of the user.
   public var deviceId: String = ""
   public var outcome: DeliveryOutcome = DeliveryOutcome()
-  /// A stable code for the cause, such as the reason given by APNs; empty if the outcome suffices.
+  /// A stable code for the cause, such as the reason given by APNs, or the chosen action; empty if the outcome suffices.
   public var reason: String = ""
   /// The time at which a held notification is released.
   public var releaseTime: ProtoTimestamp?
@@ -161,32 +184,20 @@ public struct DeliveryRecord: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.eventTime = try ProtoTimestamp(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.outcome = try reader.enumeration(DeliveryOutcome.self)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.reason = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.releaseTime = try ProtoTimestamp(from: &reader)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.pushId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -265,7 +276,7 @@ public struct LongLook: ProtoMessage {
   /// The stored image to show instead, for GetAttachmentContent.
   public var imageContentId: String?
   public var body: String?
-  /// Mark as read, delete, open, in this order; mark as read is omitted for a read notification.
+  /// Mark as read, delete and open, in this order, whether or not the notification has such actions.
   public var baseActions: [LongLookAction] = []
   /// The notification's remaining actions, in their order.
   public var actions: [LongLookAction] = []
@@ -274,10 +285,12 @@ public struct LongLook: ProtoMessage {
   public var bucketIconUrl: String?
   public var isRead: Bool = false
   public var createTime: ProtoTimestamp?
+  /// The URL that a tap opens: the value of a tap action NAVIGATE.
+  public var tapUrl: String?
 
   public init() {}
 
-  public init(notificationId: String = "", title: String = "", subtitle: String? = nil, imageUrl: String? = nil, imageContentId: String? = nil, body: String? = nil, baseActions: [LongLookAction] = [], actions: [LongLookAction] = [], bucketId: String = "", bucketName: String = "", bucketIconUrl: String? = nil, isRead: Bool = false, createTime: ProtoTimestamp? = nil) {
+  public init(notificationId: String = "", title: String = "", subtitle: String? = nil, imageUrl: String? = nil, imageContentId: String? = nil, body: String? = nil, baseActions: [LongLookAction] = [], actions: [LongLookAction] = [], bucketId: String = "", bucketName: String = "", bucketIconUrl: String? = nil, isRead: Bool = false, createTime: ProtoTimestamp? = nil, tapUrl: String? = nil) {
     self.notificationId = notificationId
     self.title = title
     self.subtitle = subtitle
@@ -291,74 +304,51 @@ public struct LongLook: ProtoMessage {
     self.bucketIconUrl = bucketIconUrl
     self.isRead = isRead
     self.createTime = createTime
+    self.tapUrl = tapUrl
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.notificationId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.title = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.subtitle = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.imageUrl = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.imageContentId = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.body = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.baseActions.append(try LongLookAction(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.actions.append(try LongLookAction(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.bucketName = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.bucketIconUrl = try reader.string()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.isRead = try reader.bool()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      case 13:
+        self.tapUrl = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -372,9 +362,11 @@ public struct LongLook: ProtoMessage {
       if name.matches("title") { return 1 }
     case 6:
       if name.matches("isRead") { return 11 }
+      if name.matches("tapUrl") { return 13 }
     case 7:
       if name.matches("actions") { return 7 }
       if name.matches("is_read") { return 11 }
+      if name.matches("tap_url") { return 13 }
     case 8:
       if name.matches("subtitle") { return 2 }
       if name.matches("imageUrl") { return 3 }
@@ -470,6 +462,10 @@ public struct LongLook: ProtoMessage {
       writer.name(",\"createTime\":")
       value.encode(to: &writer)
     }
+    if let value = self.tapUrl {
+      writer.name(",\"tapUrl\":")
+      writer.string(value)
+    }
     writer.endObject(object)
   }
 }
@@ -481,40 +477,47 @@ public struct LongLookAction: ProtoMessage {
   /// The action id for InvokeAction.
   public var actionId: String = ""
   public var label: String = ""
+  /// A name of Apple's SF Symbols, or the icon of the notification's own action.
   public var icon: String = ""
   public var destructive: Bool = false
+  public var type: ActionType = ActionType()
+  /// As in Action; a base action has the value of such an action.
+  public var value: String = ""
+  /// `#RRGGBB`, for base actions: green to mark, red to delete, blue to open.
+  public var color: String?
 
   public init() {}
 
-  public init(actionId: String = "", label: String = "", icon: String = "", destructive: Bool = false) {
+  public init(actionId: String = "", label: String = "", icon: String = "", destructive: Bool = false, type: ActionType = ActionType(), value: String = "", color: String? = nil) {
     self.actionId = actionId
     self.label = label
     self.icon = icon
     self.destructive = destructive
+    self.type = type
+    self.value = value
+    self.color = color
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.actionId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.label = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.icon = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.destructive = try reader.bool()
-      default: try reader.skipValue()
+      case 4:
+        self.type = try reader.enumeration(ActionType.self)
+      case 5:
+        self.value = try reader.string()
+      case 6:
+        self.color = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -524,8 +527,11 @@ public struct LongLookAction: ProtoMessage {
     switch name.count {
     case 4:
       if name.matches("icon") { return 2 }
+      if name.matches("type") { return 4 }
     case 5:
       if name.matches("label") { return 1 }
+      if name.matches("value") { return 5 }
+      if name.matches("color") { return 6 }
     case 8:
       if name.matches("actionId") { return 0 }
     case 9:
@@ -554,6 +560,18 @@ public struct LongLookAction: ProtoMessage {
     if self.destructive {
       writer.name(",\"destructive\":")
       writer.bool(self.destructive)
+    }
+    if self.type.rawValue != 0 {
+      writer.name(",\"type\":")
+      writer.enumeration(self.type)
+    }
+    if !self.value.isEmpty {
+      writer.name(",\"value\":")
+      writer.string(self.value)
+    }
+    if let value = self.color {
+      writer.name(",\"color\":")
+      writer.string(value)
     }
     writer.endObject(object)
   }

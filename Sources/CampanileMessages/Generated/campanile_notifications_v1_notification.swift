@@ -94,6 +94,7 @@ public enum ActionType: ProtoEnum {
   case snooze
   /// Postpones the notification by the minutes in `value`.
   case postpone
+  /// Opens the notification whose id is `value`. If a request has no value, the server sets the notification's own id.
   case openNotification
   /// Calls the webhook whose id is `value`.
   case webhook
@@ -191,6 +192,7 @@ public struct Notification: ValidatedMessage {
   public var attachments: [Attachment] = []
   /// At most 16.
   public var actions: [Action] = []
+  /// The effect of a tap, such as NAVIGATE to a URL; absent opens the notification.
   public var tapAction: Action?
   /// Set by the server.
   public var createTime: ProtoTimestamp?
@@ -218,10 +220,18 @@ public struct Notification: ValidatedMessage {
   public var sendCount: Int32 = 0
   /// The time of deletion; only present in the list of deleted notifications.
   public var deleteTime: ProtoTimestamp?
+  /// The name of a sound file of the app; empty means the default sound. At most 128 characters. SILENT and NO_PUSH play
+  /// none. Set on creation, like the two fields below.
+  public var sound: String = ""
+  /// Devices group notifications with the same id; empty means by bucket. At most 128 characters.
+  public var threadId: String = ""
+  /// The members of a shared bucket who receive the notification, by user id; empty for all. Users who are not members
+  /// are skipped; NOT_FOUND if nobody is left. At most 100. A published notification does not name its recipients.
+  public var recipientIds: [String] = []
 
   public init() {}
 
-  public init(id: String = "", bucketId: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, priority: Notification.Priority = Notification.Priority(), attachments: [Attachment] = [], actions: [Action] = [], tapAction: Action? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, readTime: ProtoTimestamp? = nil, sendTime: ProtoTimestamp? = nil, etag: String = "", expireTime: ProtoTimestamp? = nil, collapseKey: String = "", deliverTime: ProtoTimestamp? = nil, `repeat`: Repeat? = nil, deliveryState: DeliveryState = DeliveryState(), releaseTime: ProtoTimestamp? = nil, sendCount: Int32 = 0, deleteTime: ProtoTimestamp? = nil) {
+  public init(id: String = "", bucketId: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, priority: Notification.Priority = Notification.Priority(), attachments: [Attachment] = [], actions: [Action] = [], tapAction: Action? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, readTime: ProtoTimestamp? = nil, sendTime: ProtoTimestamp? = nil, etag: String = "", expireTime: ProtoTimestamp? = nil, collapseKey: String = "", deliverTime: ProtoTimestamp? = nil, `repeat`: Repeat? = nil, deliveryState: DeliveryState = DeliveryState(), releaseTime: ProtoTimestamp? = nil, sendCount: Int32 = 0, deleteTime: ProtoTimestamp? = nil, sound: String = "", threadId: String = "", recipientIds: [String] = []) {
     self.id = id
     self.bucketId = bucketId
     self.title = title
@@ -244,110 +254,79 @@ public struct Notification: ValidatedMessage {
     self.releaseTime = releaseTime
     self.sendCount = sendCount
     self.deleteTime = deleteTime
+    self.sound = sound
+    self.threadId = threadId
+    self.recipientIds = recipientIds
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.title = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.subtitle = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.body = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.priority = try reader.enumeration(Notification.Priority.self)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.attachments.append(try Attachment(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.actions.append(try Action(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.tapAction = try Action(from: &reader)
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.readTime = try ProtoTimestamp(from: &reader)
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.sendTime = try ProtoTimestamp(from: &reader)
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.collapseKey = try reader.string()
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.deliverTime = try ProtoTimestamp(from: &reader)
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         self.`repeat` = try Repeat(from: &reader)
       case 18:
-        try reader.accept(18, &seen0)
-        if try reader.null() { break }
         self.deliveryState = try reader.enumeration(DeliveryState.self)
       case 19:
-        try reader.accept(19, &seen0)
-        if try reader.null() { break }
         self.releaseTime = try ProtoTimestamp(from: &reader)
       case 20:
-        try reader.accept(20, &seen0)
-        if try reader.null() { break }
         self.sendCount = try reader.int32()
       case 21:
-        try reader.accept(21, &seen0)
-        if try reader.null() { break }
         self.deleteTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      case 22:
+        self.sound = try reader.string()
+      case 23:
+        self.threadId = try reader.string()
+      case 24:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.recipientIds.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -362,6 +341,7 @@ public struct Notification: ValidatedMessage {
       if name.matches("etag") { return 13 }
     case 5:
       if name.matches("title") { return 2 }
+      if name.matches("sound") { return 22 }
     case 6:
       if name.matches("repeat") { return 17 }
     case 7:
@@ -372,12 +352,14 @@ public struct Notification: ValidatedMessage {
       if name.matches("priority") { return 5 }
       if name.matches("readTime") { return 11 }
       if name.matches("sendTime") { return 12 }
+      if name.matches("threadId") { return 23 }
     case 9:
       if name.matches("bucket_id") { return 1 }
       if name.matches("tapAction") { return 8 }
       if name.matches("read_time") { return 11 }
       if name.matches("send_time") { return 12 }
       if name.matches("sendCount") { return 20 }
+      if name.matches("thread_id") { return 23 }
     case 10:
       if name.matches("tap_action") { return 8 }
       if name.matches("createTime") { return 9 }
@@ -398,8 +380,10 @@ public struct Notification: ValidatedMessage {
       if name.matches("collapse_key") { return 15 }
       if name.matches("deliver_time") { return 16 }
       if name.matches("release_time") { return 19 }
+      if name.matches("recipientIds") { return 24 }
     case 13:
       if name.matches("deliveryState") { return 18 }
+      if name.matches("recipient_ids") { return 24 }
     case 14:
       if name.matches("delivery_state") { return 18 }
     default: break
@@ -507,8 +491,27 @@ public struct Notification: ValidatedMessage {
       writer.name(",\"deleteTime\":")
       value.encode(to: &writer)
     }
+    if !self.sound.isEmpty {
+      writer.name(",\"sound\":")
+      writer.string(self.sound)
+    }
+    if !self.threadId.isEmpty {
+      writer.name(",\"threadId\":")
+      writer.string(self.threadId)
+    }
+    if !self.recipientIds.isEmpty {
+      writer.name(",\"recipientIds\":")
+      let array = writer.beginArray()
+      for element in self.recipientIds {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87ffffff, 1, 128))
 
   public func validate(into violations: inout Violations) {
     violations.text(self.title, "title", max: 256)
@@ -541,6 +544,14 @@ public struct Notification: ValidatedMessage {
       let count = violations.count
       value.validate(into: &violations)
       violations.move(after: count, into: "repeat")
+    }
+    violations.text(self.sound, "sound", max: 128)
+    violations.text(self.threadId, "threadId", max: 128)
+    violations.entries(self.recipientIds.count, "recipientIds", max: 100)
+    for (index, value) in self.recipientIds.enumerated() {
+      let count = violations.count
+      violations.pattern(value, "", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID")
+      violations.move(after: count, into: "recipientIds", index: index)
     }
   }
 
@@ -630,20 +641,14 @@ public struct Repeat: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.every = try ProtoDuration(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.maxCount = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.count = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -725,36 +730,22 @@ public struct Attachment: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.mediaType = try reader.enumeration(Attachment.MediaType.self)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.url = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.data = try reader.bytes()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.contentType = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.contentId = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.sizeBytes = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -924,28 +915,18 @@ public struct Action: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.type = try reader.enumeration(ActionType.self)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.value = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.destructive = try reader.bool()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.title = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.icon = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -219,6 +219,25 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications/{notification_id}:postpone", body: "*"),
     ], scope: "notifications:write")
+  /// ListPostponedNotifications pages through the postponed notifications, ordered by id.
+  public static let listPostponedNotifications = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ListPostponedNotifications",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListPostponedNotificationsRequest",
+    responseType: "campanile.notifications.v1.ListPostponedNotificationsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/notifications/v1/postponedNotifications", body: ""),
+    ], scope: "notifications:read")
+  /// CancelPostponement leaves a postponed notification read, and does not hand it over again. It fails with NOT_FOUND
+  /// if the notification is not postponed.
+  public static let cancelPostponement = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/CancelPostponement",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.CancelPostponementRequest",
+    responseType: "campanile.notifications.v1.CancelPostponementResponse",
+    httpRules: [
+      HTTPRule(verb: "DELETE", template: "/notifications/v1/postponedNotifications/{notification_id}", body: ""),
+    ], scope: "notifications:write")
   /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.
   public static let listScheduledNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListScheduledNotifications",
@@ -349,7 +368,7 @@ public enum NotificationsServiceMethods {
     ], scope: "notifications:read")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, listDeletedBuckets, updateBucket, deleteBucket, undeleteBucket, getBucketSettings, updateBucketSettings, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotification, batchDeleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, listNotificationChanges, watchNotifications]
+  public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, listDeletedBuckets, updateBucket, deleteBucket, undeleteBucket, getBucketSettings, updateBucketSettings, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotification, batchDeleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listPostponedNotifications, cancelPostponement, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, listNotificationChanges, watchNotifications]
 }
 
 /// Calls `campanile.notifications.v1.NotificationsService`.
@@ -476,6 +495,17 @@ public struct NotificationsServiceClient: Sendable {
   /// PostponeNotification marks a notification as read until it becomes unread again later.
   public func postponeNotification(_ request: PostponeNotificationRequest, options: CallOptions = .init()) async throws -> PostponeNotificationResponse {
     try await caller.unary(NotificationsServiceMethods.postponeNotification, request, options: options)
+  }
+
+  /// ListPostponedNotifications pages through the postponed notifications, ordered by id.
+  public func listPostponedNotifications(_ request: ListPostponedNotificationsRequest, options: CallOptions = .init()) async throws -> ListPostponedNotificationsResponse {
+    try await caller.unary(NotificationsServiceMethods.listPostponedNotifications, request, options: options)
+  }
+
+  /// CancelPostponement leaves a postponed notification read, and does not hand it over again. It fails with NOT_FOUND
+  /// if the notification is not postponed.
+  public func cancelPostponement(_ request: CancelPostponementRequest, options: CallOptions = .init()) async throws -> CancelPostponementResponse {
+    try await caller.unary(NotificationsServiceMethods.cancelPostponement, request, options: options)
   }
 
   /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.

@@ -28,24 +28,16 @@ public struct BucketShare: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.role = try reader.enumeration(BucketRole.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -120,28 +112,18 @@ public struct PublishKey: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.hint = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -214,24 +196,16 @@ public struct ShareBucketRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.role = try reader.enumeration(BucketRole.self)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -307,16 +281,12 @@ public struct ShareBucketResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.share = try BucketShare(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.invitation = try Invitation(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -364,16 +334,12 @@ public struct UnshareBucketRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -448,20 +414,14 @@ public struct ListBucketSharesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -522,20 +482,16 @@ public struct ListBucketSharesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.shares.append(try BucketShare(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -597,24 +553,16 @@ public struct CreatePublishKeyRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -684,16 +632,12 @@ public struct CreatePublishKeyResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.key = try PublishKey(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.secret = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -744,20 +688,14 @@ public struct ListPublishKeysRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -818,20 +756,16 @@ public struct ListPublishKeysResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.keys.append(try PublishKey(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -886,16 +820,12 @@ public struct RevokePublishKeyRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.keyId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -971,20 +901,14 @@ public struct PublishWithKeyRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.secret = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.notification = try Notification(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1049,12 +973,10 @@ public struct PublishWithKeyResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.notificationId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -23,16 +23,12 @@ public struct ExportHeader: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.formatVersion = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.userId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -86,14 +82,10 @@ public struct ExportedNotification: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.notification = try Notification(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -101,7 +93,7 @@ public struct ExportedNotification: ValidatedMessage {
           self.contents[key] = try reader.bytes()
           moreEntries = try reader.nextMember()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -162,53 +154,35 @@ public struct TransferEntry: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .header(try ExportHeader(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .settings(try UserSettings(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .bucket(try Bucket(from: &reader))
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .notification(try ExportedNotification(from: &reader))
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .template(try Template(from: &reader))
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .heartbeat(try Heartbeat(from: &reader))
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .webhook(try Webhook(from: &reader))
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .scheduled(try ExportedNotification(from: &reader))
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .blockedUser(try BlockedUser(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -367,12 +341,10 @@ public struct ExportUserDataResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.entry = try TransferEntry(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -412,12 +384,10 @@ public struct ImportUserDataRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.entry = try TransferEntry(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -473,28 +443,20 @@ public struct ImportUserDataResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.importedCount = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.keptCount = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.refusedCount = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.errors.append(try ImportError(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -567,16 +529,12 @@ public struct ImportError: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.index = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.error = try BatchError(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

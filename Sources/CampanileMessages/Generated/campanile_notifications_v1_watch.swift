@@ -25,51 +25,33 @@ public struct NotificationChange: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.changeTime = try ProtoTimestamp(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .notificationCreated(try Notification(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .notificationUpdated(try Notification(from: &reader))
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .notificationDeleted(try NotificationChange.NotificationDeleted(from: &reader))
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .bucketCreated(try Bucket(from: &reader))
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .bucketUpdated(try Bucket(from: &reader))
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .bucketDeleted(try NotificationChange.BucketDeleted(from: &reader))
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .notificationsMarkedRead(try NotificationChange.NotificationsMarkedRead(from: &reader))
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.alert = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -199,16 +181,12 @@ public struct NotificationChange: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.notificationId = try reader.string()
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.bucketId = try reader.string()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -265,20 +243,14 @@ public struct NotificationChange: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.bucketId = try reader.string()
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.throughNotificationId = try reader.string()
         case 2:
-          try reader.accept(2, &seen0)
-          if try reader.null() { break }
           self.readTime = try ProtoTimestamp(from: &reader)
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -335,12 +307,10 @@ public struct NotificationChange: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.bucketId = try reader.string()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -391,20 +361,14 @@ public struct ListNotificationChangesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -471,24 +435,18 @@ public struct ListNotificationChangesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.changes.append(try NotificationChange(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.hasMore = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -552,16 +510,12 @@ public struct WatchNotificationsRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.bucketId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -614,22 +568,16 @@ public struct WatchNotificationsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .started(try WatchNotificationsResponse.WatchStarted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .change(try NotificationChange(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -117,7 +117,9 @@ public struct Asset: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Asset" }
 
   public var zoneId: String = ""
-  /// 1 to 255 characters without `/`, `\` and control characters, not `.` or `..`; for example `notifications.json`.
+  /// 1 to 255 characters without `/`, `\` and control characters, not `.` or `..`; for example `notifications.json`. In
+  /// `ZentikSyncZone`, requests may also name `buckets.json` and `notifications.json` by the apps' record names
+  /// `buckets_data` and `notifications_data`.
   public var name: String = ""
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`. Contents of `BucketsData` and `NotificationsData` must be containers of
   /// buckets and notifications; those of other types may be any JSON.
@@ -157,52 +159,30 @@ public struct Asset: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.recordType = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.syncTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.recordCount = try reader.int64()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.sizeBytes = try reader.int64()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.sha256 = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.version = try reader.int64()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -302,43 +282,38 @@ public struct AssetDeleted: ProtoMessage {
   public var deleteTime: ProtoTimestamp?
   /// The device that deleted it.
   public var deviceId: String = ""
+  /// The record type of the deleted asset; empty if it was not stored.
+  public var recordType: String = ""
 
   public init() {}
 
-  public init(zoneId: String = "", name: String = "", version: Int64 = 0, deleteTime: ProtoTimestamp? = nil, deviceId: String = "") {
+  public init(zoneId: String = "", name: String = "", version: Int64 = 0, deleteTime: ProtoTimestamp? = nil, deviceId: String = "", recordType: String = "") {
     self.zoneId = zoneId
     self.name = name
     self.version = version
     self.deleteTime = deleteTime
     self.deviceId = deviceId
+    self.recordType = recordType
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.version = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.deleteTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
-      default: try reader.skipValue()
+      case 5:
+        self.recordType = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -359,8 +334,10 @@ public struct AssetDeleted: ProtoMessage {
       if name.matches("device_id") { return 4 }
     case 10:
       if name.matches("deleteTime") { return 3 }
+      if name.matches("recordType") { return 5 }
     case 11:
       if name.matches("delete_time") { return 3 }
+      if name.matches("record_type") { return 5 }
     default: break
     }
     return -1
@@ -388,6 +365,10 @@ public struct AssetDeleted: ProtoMessage {
       writer.name(",\"deviceId\":")
       writer.string(self.deviceId)
     }
+    if !self.recordType.isEmpty {
+      writer.name(",\"recordType\":")
+      writer.string(self.recordType)
+    }
     writer.endObject(object)
   }
 }
@@ -414,26 +395,18 @@ public struct AssetVersion: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.state != nil { throw reader.oneofConflict() }
         self.state = .asset(try Asset(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.state != nil { throw reader.oneofConflict() }
         self.state = .assetDeleted(try AssetDeleted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.conflict = try reader.bool()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.current = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -529,59 +502,35 @@ public struct AssetPut: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.recordType = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.syncTime = try ProtoTimestamp(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.recordCount = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         if self.content != nil { throw reader.oneofConflict() }
         self.content = .inlineContent(try reader.bytes())
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         if self.content != nil { throw reader.oneofConflict() }
         self.content = .uploadId(try reader.string())
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         if self.content != nil { throw reader.oneofConflict() }
         self.content = .sha256(try reader.string())
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.mustNotExist = try reader.bool()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.baseEtag = try reader.string()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.onConflict = try reader.enumeration(ConflictPolicy.self)
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.strict = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -723,16 +672,12 @@ public struct AssetDelete: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -782,18 +727,14 @@ public struct AssetChange: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .put(try AssetPut(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .delete(try AssetDelete(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

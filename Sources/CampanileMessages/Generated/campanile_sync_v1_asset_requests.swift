@@ -97,24 +97,16 @@ public struct PutAssetRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.put = try AssetPut(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -192,52 +184,45 @@ public struct PutAssetResponse: ProtoMessage {
   public var storage: StorageUse?
   /// The storage use of the user in all zones.
   public var userStorage: StorageUse?
+  /// Whether the change ended the export of notifications to the zone, because a device now writes one of its files.
+  public var exportEnded: Bool = false
 
   public init() {}
 
-  public init(asset: Asset? = nil, conflict: AssetVersion? = nil, merged: Bool = false, duplicateNames: [String] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil) {
+  public init(asset: Asset? = nil, conflict: AssetVersion? = nil, merged: Bool = false, duplicateNames: [String] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, exportEnded: Bool = false) {
     self.asset = asset
     self.conflict = conflict
     self.merged = merged
     self.duplicateNames = duplicateNames
     self.storage = storage
     self.userStorage = userStorage
+    self.exportEnded = exportEnded
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.asset = try Asset(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.conflict = try AssetVersion(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.merged = try reader.bool()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.duplicateNames.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
-      default: try reader.skipValue()
+      case 6:
+        self.exportEnded = try reader.bool()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -255,8 +240,10 @@ public struct PutAssetResponse: ProtoMessage {
       if name.matches("conflict") { return 1 }
     case 11:
       if name.matches("userStorage") { return 5 }
+      if name.matches("exportEnded") { return 6 }
     case 12:
       if name.matches("user_storage") { return 5 }
+      if name.matches("export_ended") { return 6 }
     case 14:
       if name.matches("duplicateNames") { return 3 }
     case 15:
@@ -297,6 +284,10 @@ public struct PutAssetResponse: ProtoMessage {
       writer.name(",\"userStorage\":")
       value.encode(to: &writer)
     }
+    if self.exportEnded {
+      writer.name(",\"exportEnded\":")
+      writer.bool(self.exportEnded)
+    }
     writer.endObject(object)
   }
 }
@@ -324,28 +315,20 @@ public struct CommitAssetsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.changes.append(try AssetChange(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -436,34 +419,24 @@ public struct AssetChangeResult: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .asset(try Asset(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.outcome != nil { throw reader.oneofConflict() }
         self.outcome = .assetDeleted(try AssetDeleted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.conflict = try AssetVersion(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.merged = try reader.bool()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.duplicateNames.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -538,47 +511,42 @@ public struct CommitAssetsResponse: ProtoMessage {
   public var userStorage: StorageUse?
   /// Resumes the zone's changes after this commit.
   public var resumeToken: String = ""
+  /// Whether the commit ended the export of notifications to the zone, because a device now writes one of its files.
+  public var exportEnded: Bool = false
 
   public init() {}
 
-  public init(revision: Int64 = 0, results: [AssetChangeResult] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, resumeToken: String = "") {
+  public init(revision: Int64 = 0, results: [AssetChangeResult] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, resumeToken: String = "", exportEnded: Bool = false) {
     self.revision = revision
     self.results = results
     self.storage = storage
     self.userStorage = userStorage
     self.resumeToken = resumeToken
+    self.exportEnded = exportEnded
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.revision = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.results.append(try AssetChangeResult(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      case 5:
+        self.exportEnded = try reader.bool()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -594,9 +562,11 @@ public struct CommitAssetsResponse: ProtoMessage {
     case 11:
       if name.matches("userStorage") { return 3 }
       if name.matches("resumeToken") { return 4 }
+      if name.matches("exportEnded") { return 5 }
     case 12:
       if name.matches("user_storage") { return 3 }
       if name.matches("resume_token") { return 4 }
+      if name.matches("export_ended") { return 5 }
     default: break
     }
     return -1
@@ -629,6 +599,10 @@ public struct CommitAssetsResponse: ProtoMessage {
       writer.name(",\"resumeToken\":")
       writer.string(self.resumeToken)
     }
+    if self.exportEnded {
+      writer.name(",\"exportEnded\":")
+      writer.bool(self.exportEnded)
+    }
     writer.endObject(object)
   }
 }
@@ -658,28 +632,18 @@ public struct GetAssetRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.version = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.includeContent = try reader.bool()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.knownEtag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -761,20 +725,14 @@ public struct GetAssetResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.asset = try Asset(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.content = try reader.bytes()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.notModified = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -842,32 +800,20 @@ public struct DownloadAssetRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.version = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.offset = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.sha256 = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.acceptEncoding = try reader.enumeration(ChunkEncoding.self)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -961,24 +907,16 @@ public struct DownloadAssetResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.asset = try Asset(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.offset = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.data = try reader.bytes()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.encoding = try reader.enumeration(ChunkEncoding.self)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1041,20 +979,14 @@ public struct ListAssetsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1127,28 +1059,20 @@ public struct ListAssetsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.assets.append(try Asset(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.revision = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1225,28 +1149,18 @@ public struct DeleteAssetRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1323,12 +1237,10 @@ public struct DeleteAssetResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.revision = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1384,42 +1296,26 @@ public struct PatchAssetRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         if self.patch != nil { throw reader.oneofConflict() }
         self.patch = .jsonPatch(try reader.string())
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         if self.patch != nil { throw reader.oneofConflict() }
         self.patch = .mergePatch(try reader.string())
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.syncTime = try ProtoTimestamp(from: &reader)
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1530,20 +1426,14 @@ public struct PatchAssetResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.asset = try Asset(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.userStorage = try StorageUse(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1605,28 +1495,20 @@ public struct GetAssetDeltaRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.sinceVersion = try reader.int64()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.accept.append(try reader.enumeration(DeltaKind.self))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1713,20 +1595,14 @@ public struct GetAssetDeltaResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.asset = try Asset(from: &reader)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.kind = try reader.enumeration(DeltaKind.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.delta = try reader.bytes()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1787,28 +1663,18 @@ public struct ListAssetVersionsRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.conflictsOnly = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1890,20 +1756,16 @@ public struct ListAssetVersionsResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.versions.append(try AssetVersion(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1968,32 +1830,20 @@ public struct RestoreAssetVersionRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.version = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -2076,12 +1926,10 @@ public struct RestoreAssetVersionResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.asset = try Asset(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -2127,24 +1975,16 @@ public struct ResolveAssetConflictRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.version = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -2215,6 +2055,300 @@ public struct ResolveAssetConflictResponse: ProtoMessage {
 
   public func encode(to writer: inout JSONWriter) {
     let object = writer.beginObject()
+    writer.endObject(object)
+  }
+}
+
+public struct ImportRecordsRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.sync.v1.ImportRecordsRequest" }
+
+  public var zoneId: String = ""
+  public var deviceId: String = ""
+  /// A JSON array of records, or an object with such an array as its member `records`. At most 1 MiB and 5000 records.
+  /// A record has `recordName`, `recordType` (`Bucket` or `Notification`) and `fields`, as CloudKit's web services
+  /// return them. A field is an object with the member `value`, or the value itself. Times are milliseconds since 1970
+  /// or RFC 3339. `attachments`, `actions` and `tapAction` are JSON, or JSON texts as the apps stored them.
+  public var recordsJson: String = ""
+  /// Only checks the records: nothing is stored, and the response has no assets.
+  public var validateOnly: Bool = false
+  /// At most 64 characters; a repetition within 24 h returns the first response.
+  public var requestId: String = ""
+
+  public init() {}
+
+  public init(zoneId: String = "", deviceId: String = "", recordsJson: String = "", validateOnly: Bool = false, requestId: String = "") {
+    self.zoneId = zoneId
+    self.deviceId = deviceId
+    self.recordsJson = recordsJson
+    self.validateOnly = validateOnly
+    self.requestId = requestId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.zoneId = try reader.string()
+      case 1:
+        self.deviceId = try reader.string()
+      case 2:
+        self.recordsJson = try reader.string()
+      case 3:
+        self.validateOnly = try reader.bool()
+      case 4:
+        self.requestId = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
+    case 8:
+      if name.matches("deviceId") { return 1 }
+    case 9:
+      if name.matches("device_id") { return 1 }
+      if name.matches("requestId") { return 4 }
+    case 10:
+      if name.matches("request_id") { return 4 }
+    case 11:
+      if name.matches("recordsJson") { return 2 }
+    case 12:
+      if name.matches("records_json") { return 2 }
+      if name.matches("validateOnly") { return 3 }
+    case 13:
+      if name.matches("validate_only") { return 3 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
+    }
+    if !self.deviceId.isEmpty {
+      writer.name(",\"deviceId\":")
+      writer.string(self.deviceId)
+    }
+    if !self.recordsJson.isEmpty {
+      writer.name(",\"recordsJson\":")
+      writer.string(self.recordsJson)
+    }
+    if self.validateOnly {
+      writer.name(",\"validateOnly\":")
+      writer.bool(self.validateOnly)
+    }
+    if !self.requestId.isEmpty {
+      writer.name(",\"requestId\":")
+      writer.string(self.requestId)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.text(self.recordsJson, "recordsJson", min: 1)
+    violations.text(self.requestId, "requestId", max: 64)
+  }
+}
+
+/// RecordError is the cause for rejecting one record of an import.
+public struct RecordError: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.RecordError" }
+
+  /// The position in the request, from 0.
+  public var index: Int32 = 0
+  /// Empty if the record has none.
+  public var recordName: String = ""
+  /// The path of a violation begins with the record: `records[2].fields.title`.
+  public var error: BatchError?
+
+  public init() {}
+
+  public init(index: Int32 = 0, recordName: String = "", error: BatchError? = nil) {
+    self.index = index
+    self.recordName = recordName
+    self.error = error
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.index = try reader.int32()
+      case 1:
+        self.recordName = try reader.string()
+      case 2:
+        self.error = try BatchError(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("index") { return 0 }
+      if name.matches("error") { return 2 }
+    case 10:
+      if name.matches("recordName") { return 1 }
+    case 11:
+      if name.matches("record_name") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.index != 0 {
+      writer.name(",\"index\":")
+      writer.int32(self.index)
+    }
+    if !self.recordName.isEmpty {
+      writer.name(",\"recordName\":")
+      writer.string(self.recordName)
+    }
+    if let value = self.error {
+      writer.name(",\"error\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct ImportRecordsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.ImportRecordsResponse" }
+
+  /// The number of valid records of each type.
+  public var bucketCount: Int32 = 0
+  public var notificationCount: Int32 = 0
+  /// Records that CloudKit returned as deleted; they are ignored.
+  public var deletedCount: Int32 = 0
+  /// Rejected records, in the order of the request.
+  public var errors: [RecordError] = []
+  /// The files after the import, ordered by name; empty if no record was valid.
+  public var assets: [Asset] = []
+  /// As in CommitAssetsResponse.
+  public var exportEnded: Bool = false
+
+  public init() {}
+
+  public init(bucketCount: Int32 = 0, notificationCount: Int32 = 0, deletedCount: Int32 = 0, errors: [RecordError] = [], assets: [Asset] = [], exportEnded: Bool = false) {
+    self.bucketCount = bucketCount
+    self.notificationCount = notificationCount
+    self.deletedCount = deletedCount
+    self.errors = errors
+    self.assets = assets
+    self.exportEnded = exportEnded
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.bucketCount = try reader.int32()
+      case 1:
+        self.notificationCount = try reader.int32()
+      case 2:
+        self.deletedCount = try reader.int32()
+      case 3:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.errors.append(try RecordError(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 4:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.assets.append(try Asset(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 5:
+        self.exportEnded = try reader.bool()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("errors") { return 3 }
+      if name.matches("assets") { return 4 }
+    case 11:
+      if name.matches("bucketCount") { return 0 }
+      if name.matches("exportEnded") { return 5 }
+    case 12:
+      if name.matches("bucket_count") { return 0 }
+      if name.matches("deletedCount") { return 2 }
+      if name.matches("export_ended") { return 5 }
+    case 13:
+      if name.matches("deleted_count") { return 2 }
+    case 17:
+      if name.matches("notificationCount") { return 1 }
+    case 18:
+      if name.matches("notification_count") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.bucketCount != 0 {
+      writer.name(",\"bucketCount\":")
+      writer.int32(self.bucketCount)
+    }
+    if self.notificationCount != 0 {
+      writer.name(",\"notificationCount\":")
+      writer.int32(self.notificationCount)
+    }
+    if self.deletedCount != 0 {
+      writer.name(",\"deletedCount\":")
+      writer.int32(self.deletedCount)
+    }
+    if !self.errors.isEmpty {
+      writer.name(",\"errors\":")
+      let array = writer.beginArray()
+      for element in self.errors {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.assets.isEmpty {
+      writer.name(",\"assets\":")
+      let array = writer.beginArray()
+      for element in self.assets {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if self.exportEnded {
+      writer.name(",\"exportEnded\":")
+      writer.bool(self.exportEnded)
+    }
     writer.endObject(object)
   }
 }

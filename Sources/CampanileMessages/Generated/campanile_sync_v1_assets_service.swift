@@ -59,6 +59,19 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/assets", body: ""),
     ], scope: "sync:read")
+  /// ImportRecords adds records of the shape that the apps used before they had files: one CloudKit record for each
+  /// bucket and notification. It writes `buckets.json` and `notifications.json` as one commit. A record replaces the one
+  /// with its id in the current file, unless that has a later `updatedAt`. Invalid records are reported, and the others
+  /// imported. A text that is not JSON: INVALID_ARGUMENT, reason JSON_INVALID. A current file that is not a container:
+  /// FAILED_PRECONDITION, reason CONTAINER_INVALID.
+  public static let importRecords = MethodDescriptor(
+    path: "campanile.sync.v1.AssetsService/ImportRecords",
+    kind: .unary, idempotency: .unknown,
+    requestType: "campanile.sync.v1.ImportRecordsRequest",
+    responseType: "campanile.sync.v1.ImportRecordsResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets:import", body: "*"),
+    ], scope: "sync:write", isBulk: true)
   /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
   /// NOT_FOUND.
   public static let deleteAsset = MethodDescriptor(
@@ -117,7 +130,7 @@ public enum AssetsServiceMethods {
     ], scope: "sync:write")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [putAsset, commitAssets, getAsset, downloadAsset, listAssets, deleteAsset, patchAsset, getAssetDelta, listAssetVersions, restoreAssetVersion, resolveAssetConflict]
+  public static let all: [MethodDescriptor] = [putAsset, commitAssets, getAsset, downloadAsset, listAssets, importRecords, deleteAsset, patchAsset, getAssetDelta, listAssetVersions, restoreAssetVersion, resolveAssetConflict]
 }
 
 /// Calls `campanile.sync.v1.AssetsService`.
@@ -156,6 +169,15 @@ public struct AssetsServiceClient: Sendable {
   /// ZONE_CHANGED.
   public func listAssets(_ request: ListAssetsRequest, options: CallOptions = .init()) async throws -> ListAssetsResponse {
     try await caller.unary(AssetsServiceMethods.listAssets, request, options: options)
+  }
+
+  /// ImportRecords adds records of the shape that the apps used before they had files: one CloudKit record for each
+  /// bucket and notification. It writes `buckets.json` and `notifications.json` as one commit. A record replaces the one
+  /// with its id in the current file, unless that has a later `updatedAt`. Invalid records are reported, and the others
+  /// imported. A text that is not JSON: INVALID_ARGUMENT, reason JSON_INVALID. A current file that is not a container:
+  /// FAILED_PRECONDITION, reason CONTAINER_INVALID.
+  public func importRecords(_ request: ImportRecordsRequest, options: CallOptions = .init()) async throws -> ImportRecordsResponse {
+    try await caller.unary(AssetsServiceMethods.importRecords, request, options: options)
   }
 
   /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is

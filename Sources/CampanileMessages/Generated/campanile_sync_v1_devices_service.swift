@@ -142,43 +142,62 @@ public struct SyncDevice: ValidatedMessage {
   public var createTime: ProtoTimestamp?
   /// Everything through this sequence is acknowledged. Set by the server.
   public var acknowledgedSequence: Int64 = 0
+  /// The changes that wake the device. Set by SetSubscriptions.
+  public var subscriptions: [ZoneSubscription] = []
+  /// Whether waiting messages wake the device. Set by SetSubscriptions.
+  public var wakesForUpdates: Bool = false
+  /// The app whose installation is woken; empty for any. Set by SetSubscriptions.
+  public var app: String = ""
+  /// The installation that is woken. Set by SetSubscriptions.
+  public var installationId: String = ""
+  /// The time of the last push that woke it. Set by the server.
+  public var wakeTime: ProtoTimestamp?
 
   public init() {}
 
-  public init(id: String = "", role: DeviceRole = DeviceRole(), displayName: String = "", createTime: ProtoTimestamp? = nil, acknowledgedSequence: Int64 = 0) {
+  public init(id: String = "", role: DeviceRole = DeviceRole(), displayName: String = "", createTime: ProtoTimestamp? = nil, acknowledgedSequence: Int64 = 0, subscriptions: [ZoneSubscription] = [], wakesForUpdates: Bool = false, app: String = "", installationId: String = "", wakeTime: ProtoTimestamp? = nil) {
     self.id = id
     self.role = role
     self.displayName = displayName
     self.createTime = createTime
     self.acknowledgedSequence = acknowledgedSequence
+    self.subscriptions = subscriptions
+    self.wakesForUpdates = wakesForUpdates
+    self.app = app
+    self.installationId = installationId
+    self.wakeTime = wakeTime
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.role = try reader.enumeration(DeviceRole.self)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.displayName = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.acknowledgedSequence = try reader.int64()
-      default: try reader.skipValue()
+      case 5:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.subscriptions.append(try ZoneSubscription(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 6:
+        self.wakesForUpdates = try reader.bool()
+      case 7:
+        self.app = try reader.string()
+      case 8:
+        self.installationId = try reader.string()
+      case 9:
+        self.wakeTime = try ProtoTimestamp(from: &reader)
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -188,8 +207,14 @@ public struct SyncDevice: ValidatedMessage {
     switch name.count {
     case 2:
       if name.matches("id") { return 0 }
+    case 3:
+      if name.matches("app") { return 7 }
     case 4:
       if name.matches("role") { return 1 }
+    case 8:
+      if name.matches("wakeTime") { return 9 }
+    case 9:
+      if name.matches("wake_time") { return 9 }
     case 10:
       if name.matches("createTime") { return 3 }
     case 11:
@@ -197,6 +222,15 @@ public struct SyncDevice: ValidatedMessage {
       if name.matches("create_time") { return 3 }
     case 12:
       if name.matches("display_name") { return 2 }
+    case 13:
+      if name.matches("subscriptions") { return 5 }
+    case 14:
+      if name.matches("installationId") { return 8 }
+    case 15:
+      if name.matches("wakesForUpdates") { return 6 }
+      if name.matches("installation_id") { return 8 }
+    case 17:
+      if name.matches("wakes_for_updates") { return 6 }
     case 20:
       if name.matches("acknowledgedSequence") { return 4 }
     case 21:
@@ -228,6 +262,31 @@ public struct SyncDevice: ValidatedMessage {
       writer.name(",\"acknowledgedSequence\":")
       writer.int64(self.acknowledgedSequence)
     }
+    if !self.subscriptions.isEmpty {
+      writer.name(",\"subscriptions\":")
+      let array = writer.beginArray()
+      for element in self.subscriptions {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if self.wakesForUpdates {
+      writer.name(",\"wakesForUpdates\":")
+      writer.bool(self.wakesForUpdates)
+    }
+    if !self.app.isEmpty {
+      writer.name(",\"app\":")
+      writer.string(self.app)
+    }
+    if !self.installationId.isEmpty {
+      writer.name(",\"installationId\":")
+      writer.string(self.installationId)
+    }
+    if let value = self.wakeTime {
+      writer.name(",\"wakeTime\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 
@@ -238,6 +297,90 @@ public struct SyncDevice: ValidatedMessage {
     violations.enumeration(self.role, "role")
     violations.specified(self.role, "role")
     violations.text(self.displayName, "displayName", max: 100)
+    for (index, value) in self.subscriptions.enumerated() {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "subscriptions", index: index)
+    }
+  }
+}
+
+/// ZoneSubscription selects commits of a zone. A commit matches if it changes an asset of the type and name.
+public struct ZoneSubscription: ValidatedMessage {
+  public static var protoFullName: String { "campanile.sync.v1.ZoneSubscription" }
+
+  /// Empty means `ZentikSyncZone`. The zone need not exist yet.
+  public var zoneId: String = ""
+  /// Empty matches all types.
+  public var recordType: String = ""
+  /// Empty matches all names.
+  public var name: String = ""
+
+  public init() {}
+
+  public init(zoneId: String = "", recordType: String = "", name: String = "") {
+    self.zoneId = zoneId
+    self.recordType = recordType
+    self.name = name
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.zoneId = try reader.string()
+      case 1:
+        self.recordType = try reader.string()
+      case 2:
+        self.name = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("name") { return 2 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
+    case 10:
+      if name.matches("recordType") { return 1 }
+    case 11:
+      if name.matches("record_type") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
+    }
+    if !self.recordType.isEmpty {
+      writer.name(",\"recordType\":")
+      writer.string(self.recordType)
+    }
+    if !self.name.isEmpty {
+      writer.name(",\"name\":")
+      writer.string(self.name)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    if !(self.recordType.isEmpty) { violations.pattern(self.recordType, "recordType", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID") }
+    violations.text(self.name, "name", max: 255)
   }
 }
 
@@ -263,20 +406,14 @@ public struct SyncUpdateMessage: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.type = try reader.enumeration(SyncUpdateType.self)
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.entityId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.eventTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -329,42 +466,42 @@ public struct SyncUpdate: ValidatedMessage {
 
   /// Ascending for each user.
   public var sequence: Int64 = 0
-  /// Empty for messages of the service: a `FULL_SYNC` after an export, or in place of messages no longer stored.
+  /// Empty for messages of the service. After an export, these are a message for each notification that was read or
+  /// deleted and for each changed bucket, and a `FULL_SYNC` for other changes, such as new notifications. A `FULL_SYNC`
+  /// also replaces messages that are no longer stored.
   public var sourceDeviceId: String = ""
   public var message: SyncUpdateMessage?
   public var publishTime: ProtoTimestamp?
+  /// The message as the apps decode it, a JSON object with `type`, `entityId` and `timestamp`. The types are
+  /// `notificationRead`, `notificationDeleted`, `bucketCreated`, `bucketUpdated`, `bucketDeleted` and `fullSync`.
+  public var messageJson: String = ""
 
   public init() {}
 
-  public init(sequence: Int64 = 0, sourceDeviceId: String = "", message: SyncUpdateMessage? = nil, publishTime: ProtoTimestamp? = nil) {
+  public init(sequence: Int64 = 0, sourceDeviceId: String = "", message: SyncUpdateMessage? = nil, publishTime: ProtoTimestamp? = nil, messageJson: String = "") {
     self.sequence = sequence
     self.sourceDeviceId = sourceDeviceId
     self.message = message
     self.publishTime = publishTime
+    self.messageJson = messageJson
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.sourceDeviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.message = try SyncUpdateMessage(from: &reader)
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.publishTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      case 4:
+        self.messageJson = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -378,8 +515,10 @@ public struct SyncUpdate: ValidatedMessage {
       if name.matches("sequence") { return 0 }
     case 11:
       if name.matches("publishTime") { return 3 }
+      if name.matches("messageJson") { return 4 }
     case 12:
       if name.matches("publish_time") { return 3 }
+      if name.matches("message_json") { return 4 }
     case 14:
       if name.matches("sourceDeviceId") { return 1 }
     case 16:
@@ -406,6 +545,10 @@ public struct SyncUpdate: ValidatedMessage {
     if let value = self.publishTime {
       writer.name(",\"publishTime\":")
       value.encode(to: &writer)
+    }
+    if !self.messageJson.isEmpty {
+      writer.name(",\"messageJson\":")
+      writer.string(self.messageJson)
     }
     writer.endObject(object)
   }
@@ -434,12 +577,10 @@ public struct RegisterDeviceRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.device = try SyncDevice(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -489,12 +630,10 @@ public struct RegisterDeviceResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.device = try SyncDevice(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -537,16 +676,12 @@ public struct ListSyncDevicesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -603,20 +738,16 @@ public struct ListSyncDevicesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.devices.append(try SyncDevice(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -669,12 +800,10 @@ public struct UnregisterDeviceRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -727,6 +856,166 @@ public struct UnregisterDeviceResponse: ProtoMessage {
   }
 }
 
+public struct SetSubscriptionsRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.sync.v1.SetSubscriptionsRequest" }
+
+  public var deviceId: String = ""
+  /// Empty ends the subscriptions to zones.
+  public var subscriptions: [ZoneSubscription] = []
+  /// Also wakes the device for messages that wait for it.
+  public var wakesForUpdates: Bool = false
+  /// Wakes only this app; empty for any that the installation has.
+  public var app: String = ""
+  /// The `installation_id` of the device's push token. Empty means the device's id.
+  public var installationId: String = ""
+
+  public init() {}
+
+  public init(deviceId: String = "", subscriptions: [ZoneSubscription] = [], wakesForUpdates: Bool = false, app: String = "", installationId: String = "") {
+    self.deviceId = deviceId
+    self.subscriptions = subscriptions
+    self.wakesForUpdates = wakesForUpdates
+    self.app = app
+    self.installationId = installationId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.deviceId = try reader.string()
+      case 1:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.subscriptions.append(try ZoneSubscription(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 2:
+        self.wakesForUpdates = try reader.bool()
+      case 3:
+        self.app = try reader.string()
+      case 4:
+        self.installationId = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 3:
+      if name.matches("app") { return 3 }
+    case 8:
+      if name.matches("deviceId") { return 0 }
+    case 9:
+      if name.matches("device_id") { return 0 }
+    case 13:
+      if name.matches("subscriptions") { return 1 }
+    case 14:
+      if name.matches("installationId") { return 4 }
+    case 15:
+      if name.matches("wakesForUpdates") { return 2 }
+      if name.matches("installation_id") { return 4 }
+    case 17:
+      if name.matches("wakes_for_updates") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.deviceId.isEmpty {
+      writer.name(",\"deviceId\":")
+      writer.string(self.deviceId)
+    }
+    if !self.subscriptions.isEmpty {
+      writer.name(",\"subscriptions\":")
+      let array = writer.beginArray()
+      for element in self.subscriptions {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if self.wakesForUpdates {
+      writer.name(",\"wakesForUpdates\":")
+      writer.bool(self.wakesForUpdates)
+    }
+    if !self.app.isEmpty {
+      writer.name(",\"app\":")
+      writer.string(self.app)
+    }
+    if !self.installationId.isEmpty {
+      writer.name(",\"installationId\":")
+      writer.string(self.installationId)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  private static let textPattern1 = TextPattern(.init(0x3ff600000000000, 0x7fffffe07fffffe, 1, 155))
+
+  public func validate(into violations: inout Violations) {
+    if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.entries(self.subscriptions.count, "subscriptions", max: 20)
+    for (index, value) in self.subscriptions.enumerated() {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "subscriptions", index: index)
+    }
+    if !(self.app.isEmpty) { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
+    if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+  }
+}
+
+public struct SetSubscriptionsResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.SetSubscriptionsResponse" }
+
+  public var device: SyncDevice?
+
+  public init() {}
+
+  public init(device: SyncDevice? = nil) {
+    self.device = device
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.device = try SyncDevice(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("device") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.device {
+      writer.name(",\"device\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
 public struct PublishUpdateRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.PublishUpdateRequest" }
 
@@ -735,34 +1024,34 @@ public struct PublishUpdateRequest: ValidatedMessage {
   /// Chosen by the device for this message, at most 64 characters. A repetition by this device returns the first
   /// response, within 24 h and for as long as the message is stored.
   public var requestId: String = ""
+  /// Required without `message_json`.
   public var message: SyncUpdateMessage?
+  /// The message as the apps encode it, as in SyncUpdate. Not allowed with `message`.
+  public var messageJson: String = ""
 
   public init() {}
 
-  public init(deviceId: String = "", requestId: String = "", message: SyncUpdateMessage? = nil) {
+  public init(deviceId: String = "", requestId: String = "", message: SyncUpdateMessage? = nil, messageJson: String = "") {
     self.deviceId = deviceId
     self.requestId = requestId
     self.message = message
+    self.messageJson = messageJson
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.message = try SyncUpdateMessage(from: &reader)
-      default: try reader.skipValue()
+      case 3:
+        self.messageJson = try reader.string()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -779,6 +1068,10 @@ public struct PublishUpdateRequest: ValidatedMessage {
       if name.matches("requestId") { return 1 }
     case 10:
       if name.matches("request_id") { return 1 }
+    case 11:
+      if name.matches("messageJson") { return 3 }
+    case 12:
+      if name.matches("message_json") { return 3 }
     default: break
     }
     return -1
@@ -798,6 +1091,10 @@ public struct PublishUpdateRequest: ValidatedMessage {
       writer.name(",\"message\":")
       value.encode(to: &writer)
     }
+    if !self.messageJson.isEmpty {
+      writer.name(",\"messageJson\":")
+      writer.string(self.messageJson)
+    }
     writer.endObject(object)
   }
 
@@ -810,9 +1107,8 @@ public struct PublishUpdateRequest: ValidatedMessage {
       let count = violations.count
       value.validate(into: &violations)
       violations.move(after: count, into: "message")
-    } else {
-      violations.absent("message")
     }
+    violations.text(self.messageJson, "messageJson", max: 1000)
   }
 }
 
@@ -831,12 +1127,10 @@ public struct PublishUpdateResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -883,20 +1177,14 @@ public struct ListUpdatesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.afterSequence = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -967,24 +1255,18 @@ public struct ListUpdatesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.updates.append(try SyncUpdate(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.hasMore = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1044,16 +1326,12 @@ public struct WatchUpdatesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.afterSequence = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1113,22 +1391,16 @@ public struct WatchUpdatesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.sequence = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .started(try WatchUpdatesResponse.WatchStarted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .update(try SyncUpdate(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1210,16 +1482,12 @@ public struct AcknowledgeUpdatesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.throughSequence = try reader.int64()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1287,7 +1555,8 @@ public enum DevicesServiceMethods {
   public static let serviceName = "campanile.sync.v1.DevicesService"
 
   /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
-  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
+  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED. The device keeps its
+  /// subscriptions, which SetSubscriptions sets.
   public static let registerDevice = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/RegisterDevice",
     kind: .unary, idempotency: .idempotent,
@@ -1306,7 +1575,8 @@ public enum DevicesServiceMethods {
       HTTPRule(verb: "GET", template: "/sync/v1/syncDevices", body: ""),
     ], scope: "sync:read")
   /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
-  /// NOT_FOUND.
+  /// NOT_FOUND. A reader cannot unregister itself with a credential that is bound to it, because it could then register
+  /// as a writer: PERMISSION_DENIED, reason DEVICE_READ_ONLY.
   public static let unregisterDevice = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/UnregisterDevice",
     kind: .unary, idempotency: .idempotent,
@@ -1315,6 +1585,21 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/sync/v1/syncDevices/{device_id}", body: ""),
     ], scope: "sync:write")
+  /// SetSubscriptions sets the changes that wake a device, in place of its previous subscriptions. A commit that another
+  /// device or the service makes, or a message that waits for the device, then results in a background push, unless the
+  /// device has an open WatchUpdates. Changes within two seconds are pushed together, and a device gets at most three
+  /// pushes at once and three an hour, because iOS delivers no more. The payload has the member `data` with `zoneIds`,
+  /// the changed zones, and `sequence`, that of the newest message. The push goes to the device token that the app has
+  /// registered at PushTokensService for the installation. Nothing is pushed without one, or if no push service is
+  /// configured.
+  public static let setSubscriptions = MethodDescriptor(
+    path: "campanile.sync.v1.DevicesService/SetSubscriptions",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.sync.v1.SetSubscriptionsRequest",
+    responseType: "campanile.sync.v1.SetSubscriptionsResponse",
+    httpRules: [
+      HTTPRule(verb: "PUT", template: "/sync/v1/syncDevices/{device_id}/subscriptions", body: "*"),
+    ], scope: "sync:publish")
   /// PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request
   /// id. `NOTIFICATION_READ` and `NOTIFICATION_DELETED` are also applied to the user's notifications; that change is
   /// exported as a commit of both files.
@@ -1355,10 +1640,10 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.AcknowledgeUpdatesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/syncDevices/{device_id}/updates:acknowledge", body: "*"),
-    ], scope: "sync:write")
+    ], scope: "sync:publish")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [registerDevice, listSyncDevices, unregisterDevice, publishUpdate, listUpdates, watchUpdates, acknowledgeUpdates]
+  public static let all: [MethodDescriptor] = [registerDevice, listSyncDevices, unregisterDevice, setSubscriptions, publishUpdate, listUpdates, watchUpdates, acknowledgeUpdates]
 }
 
 /// Calls `campanile.sync.v1.DevicesService`.
@@ -1369,7 +1654,8 @@ public struct DevicesServiceClient: Sendable {
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
   /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
-  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
+  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED. The device keeps its
+  /// subscriptions, which SetSubscriptions sets.
   public func registerDevice(_ request: RegisterDeviceRequest, options: CallOptions = .init()) async throws -> RegisterDeviceResponse {
     try await caller.unary(DevicesServiceMethods.registerDevice, request, options: options)
   }
@@ -1380,9 +1666,21 @@ public struct DevicesServiceClient: Sendable {
   }
 
   /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain. A missing device is
-  /// NOT_FOUND.
+  /// NOT_FOUND. A reader cannot unregister itself with a credential that is bound to it, because it could then register
+  /// as a writer: PERMISSION_DENIED, reason DEVICE_READ_ONLY.
   public func unregisterDevice(_ request: UnregisterDeviceRequest, options: CallOptions = .init()) async throws -> UnregisterDeviceResponse {
     try await caller.unary(DevicesServiceMethods.unregisterDevice, request, options: options)
+  }
+
+  /// SetSubscriptions sets the changes that wake a device, in place of its previous subscriptions. A commit that another
+  /// device or the service makes, or a message that waits for the device, then results in a background push, unless the
+  /// device has an open WatchUpdates. Changes within two seconds are pushed together, and a device gets at most three
+  /// pushes at once and three an hour, because iOS delivers no more. The payload has the member `data` with `zoneIds`,
+  /// the changed zones, and `sequence`, that of the newest message. The push goes to the device token that the app has
+  /// registered at PushTokensService for the installation. Nothing is pushed without one, or if no push service is
+  /// configured.
+  public func setSubscriptions(_ request: SetSubscriptionsRequest, options: CallOptions = .init()) async throws -> SetSubscriptionsResponse {
+    try await caller.unary(DevicesServiceMethods.setSubscriptions, request, options: options)
   }
 
   /// PublishUpdate sends a message to the user's other devices once, however often it is repeated with the same request

@@ -37,40 +37,24 @@ public struct Upload: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.recordType = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.sizeBytes = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.receivedBytes = try reader.int64()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.receivedSha256 = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.complete = try reader.bool()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.expireTime = try ProtoTimestamp(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -178,36 +162,22 @@ public struct CreateUploadRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.recordType = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.sizeBytes = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.sha256 = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.strict = try reader.bool()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -300,12 +270,10 @@ public struct CreateUploadResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -345,18 +313,14 @@ public struct UploadContentRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.message != nil { throw reader.oneofConflict() }
         self.message = .start(try UploadContentRequest.UploadStart(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.message != nil { throw reader.oneofConflict() }
         self.message = .chunk(try UploadContentRequest.UploadChunk(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -419,16 +383,12 @@ public struct UploadContentRequest: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.uploadId = try reader.string()
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.offset = try reader.int64()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -481,16 +441,12 @@ public struct UploadContentRequest: ValidatedMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.data = try reader.bytes()
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.encoding = try reader.enumeration(ChunkEncoding.self)
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -541,12 +497,10 @@ public struct UploadContentResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -586,12 +540,10 @@ public struct GetUploadRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.uploadId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -633,12 +585,10 @@ public struct GetUploadResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.upload = try Upload(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -678,12 +628,10 @@ public struct CancelUploadRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.uploadId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

@@ -25,20 +25,14 @@ public struct StorageUse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.usedBytes = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.limitBytes = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.warning = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -91,12 +85,16 @@ public struct Zone: ProtoMessage {
   public var createTime: ProtoTimestamp?
   /// The time of the last commit.
   public var updateTime: ProtoTimestamp?
-  /// Changes with every commit (AIP-154).
+  /// Changes with every commit and with `exports_notifications` (AIP-154).
   public var etag: String = ""
+  /// Whether the service writes the user's notifications to `buckets.json` and `notifications.json` in this zone. True
+  /// in `ZentikSyncZone` until a device changes one of these files, or UpdateZone sets it to false. False in other
+  /// zones, and if no notifications service is configured.
+  public var exportsNotifications: Bool = false
 
   public init() {}
 
-  public init(id: String = "", revision: Int64 = 0, assetCount: Int32 = 0, storage: StorageUse? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "") {
+  public init(id: String = "", revision: Int64 = 0, assetCount: Int32 = 0, storage: StorageUse? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", exportsNotifications: Bool = false) {
     self.id = id
     self.revision = revision
     self.assetCount = assetCount
@@ -104,42 +102,31 @@ public struct Zone: ProtoMessage {
     self.createTime = createTime
     self.updateTime = updateTime
     self.etag = etag
+    self.exportsNotifications = exportsNotifications
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.id = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.revision = try reader.int64()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.assetCount = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.createTime = try ProtoTimestamp(from: &reader)
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.updateTime = try ProtoTimestamp(from: &reader)
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      case 7:
+        self.exportsNotifications = try reader.bool()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -163,6 +150,10 @@ public struct Zone: ProtoMessage {
       if name.matches("asset_count") { return 2 }
       if name.matches("create_time") { return 4 }
       if name.matches("update_time") { return 5 }
+    case 20:
+      if name.matches("exportsNotifications") { return 7 }
+    case 21:
+      if name.matches("exports_notifications") { return 7 }
     default: break
     }
     return -1
@@ -197,6 +188,10 @@ public struct Zone: ProtoMessage {
     if !self.etag.isEmpty {
       writer.name(",\"etag\":")
       writer.string(self.etag)
+    }
+    if self.exportsNotifications {
+      writer.name(",\"exportsNotifications\":")
+      writer.bool(self.exportsNotifications)
     }
     writer.endObject(object)
   }

@@ -28,28 +28,20 @@ public struct ZoneChange: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.revision = try reader.int64()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.changeTime = try ProtoTimestamp(from: &reader)
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.deviceId = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.assets.append(try ChangedAsset(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -116,18 +108,14 @@ public struct ChangedAsset: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .asset(try Asset(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.change != nil { throw reader.oneofConflict() }
         self.change = .assetDeleted(try AssetDeleted(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -185,16 +173,12 @@ public struct CreateZoneRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.requestId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -251,12 +235,10 @@ public struct CreateZoneResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zone = try Zone(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -296,12 +278,10 @@ public struct GetZoneRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -349,12 +329,10 @@ public struct GetZoneResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zone = try Zone(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -397,16 +375,12 @@ public struct ListZonesRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.pageToken = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -465,24 +439,18 @@ public struct ListZonesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.zones.append(try Zone(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.nextPageToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.storage = try StorageUse(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -526,6 +494,124 @@ public struct ListZonesResponse: ProtoMessage {
   }
 }
 
+public struct UpdateZoneRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.sync.v1.UpdateZoneRequest" }
+
+  public var zoneId: String = ""
+  /// Absent keeps the value.
+  public var exportsNotifications: Bool?
+  /// If set, it must equal the zone's etag; otherwise ABORTED, reason ETAG_MISMATCH.
+  public var etag: String = ""
+
+  public init() {}
+
+  public init(zoneId: String = "", exportsNotifications: Bool? = nil, etag: String = "") {
+    self.zoneId = zoneId
+    self.exportsNotifications = exportsNotifications
+    self.etag = etag
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.zoneId = try reader.string()
+      case 1:
+        self.exportsNotifications = try reader.bool()
+      case 2:
+        self.etag = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("etag") { return 2 }
+    case 6:
+      if name.matches("zoneId") { return 0 }
+    case 7:
+      if name.matches("zone_id") { return 0 }
+    case 20:
+      if name.matches("exportsNotifications") { return 1 }
+    case 21:
+      if name.matches("exports_notifications") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.zoneId.isEmpty {
+      writer.name(",\"zoneId\":")
+      writer.string(self.zoneId)
+    }
+    if let value = self.exportsNotifications {
+      writer.name(",\"exportsNotifications\":")
+      writer.bool(value)
+    }
+    if !self.etag.isEmpty {
+      writer.name(",\"etag\":")
+      writer.string(self.etag)
+    }
+    writer.endObject(object)
+  }
+
+  private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+
+  public func validate(into violations: inout Violations) {
+    if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+  }
+}
+
+public struct UpdateZoneResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.UpdateZoneResponse" }
+
+  public var zone: Zone?
+
+  public init() {}
+
+  public init(zone: Zone? = nil) {
+    self.zone = zone
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.zone = try Zone(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("zone") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.zone {
+      writer.name(",\"zone\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
 public struct DeleteZoneRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.sync.v1.DeleteZoneRequest" }
 
@@ -547,20 +633,14 @@ public struct DeleteZoneRequest: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.force = try reader.bool()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.etag = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -637,38 +717,48 @@ public struct ListZoneChangesRequest: ValidatedMessage {
   /// Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
   /// changed before it are not among the changes: list them.
   public var fromStart: Bool = false
+  /// Returns only assets of these record types; empty for all. A commit without such an asset is left out.
+  public var recordTypes: [String] = []
+  /// Returns only assets with these names; empty for all. With `record_types`, an asset must match both.
+  public var names: [String] = []
 
   public init() {}
 
-  public init(zoneId: String = "", resumeToken: String = "", pageSize: Int32 = 0, fromStart: Bool = false) {
+  public init(zoneId: String = "", resumeToken: String = "", pageSize: Int32 = 0, fromStart: Bool = false, recordTypes: [String] = [], names: [String] = []) {
     self.zoneId = zoneId
     self.resumeToken = resumeToken
     self.pageSize = pageSize
     self.fromStart = fromStart
+    self.recordTypes = recordTypes
+    self.names = names
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.pageSize = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.fromStart = try reader.bool()
-      default: try reader.skipValue()
+      case 4:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.recordTypes.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      case 5:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.names.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -676,6 +766,8 @@ public struct ListZoneChangesRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 5:
+      if name.matches("names") { return 5 }
     case 6:
       if name.matches("zoneId") { return 0 }
     case 7:
@@ -689,8 +781,10 @@ public struct ListZoneChangesRequest: ValidatedMessage {
       if name.matches("from_start") { return 3 }
     case 11:
       if name.matches("resumeToken") { return 1 }
+      if name.matches("recordTypes") { return 4 }
     case 12:
       if name.matches("resume_token") { return 1 }
+      if name.matches("record_types") { return 4 }
     default: break
     }
     return -1
@@ -714,6 +808,24 @@ public struct ListZoneChangesRequest: ValidatedMessage {
       writer.name(",\"fromStart\":")
       writer.bool(self.fromStart)
     }
+    if !self.recordTypes.isEmpty {
+      writer.name(",\"recordTypes\":")
+      let array = writer.beginArray()
+      for element in self.recordTypes {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
+    if !self.names.isEmpty {
+      writer.name(",\"names\":")
+      let array = writer.beginArray()
+      for element in self.names {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 
@@ -722,6 +834,18 @@ public struct ListZoneChangesRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.range(self.pageSize, "pageSize", from: 0)
+    violations.entries(self.recordTypes.count, "recordTypes", max: 20)
+    for (index, value) in self.recordTypes.enumerated() {
+      let count = violations.count
+      violations.pattern(value, "", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID")
+      violations.move(after: count, into: "recordTypes", index: index)
+    }
+    violations.entries(self.names.count, "names", max: 20)
+    for (index, value) in self.names.enumerated() {
+      let count = violations.count
+      violations.text(value, "", min: 1, max: 255)
+      violations.move(after: count, into: "names", index: index)
+    }
   }
 }
 
@@ -747,24 +871,18 @@ public struct ListZoneChangesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.changes.append(try ZoneChange(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.hasMore = try reader.bool()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -819,33 +937,45 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
   /// Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
   /// changed before it are not among the changes: list them.
   public var fromStart: Bool = false
+  /// Sends only assets of these record types; empty for all. A commit without such an asset is left out.
+  public var recordTypes: [String] = []
+  /// Sends only assets with these names; empty for all. With `record_types`, an asset must match both.
+  public var names: [String] = []
 
   public init() {}
 
-  public init(zoneId: String = "", resumeToken: String = "", fromStart: Bool = false) {
+  public init(zoneId: String = "", resumeToken: String = "", fromStart: Bool = false, recordTypes: [String] = [], names: [String] = []) {
     self.zoneId = zoneId
     self.resumeToken = resumeToken
     self.fromStart = fromStart
+    self.recordTypes = recordTypes
+    self.names = names
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.zoneId = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.fromStart = try reader.bool()
-      default: try reader.skipValue()
+      case 3:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.recordTypes.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      case 4:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.names.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -853,6 +983,8 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 5:
+      if name.matches("names") { return 4 }
     case 6:
       if name.matches("zoneId") { return 0 }
     case 7:
@@ -863,8 +995,10 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
       if name.matches("from_start") { return 2 }
     case 11:
       if name.matches("resumeToken") { return 1 }
+      if name.matches("recordTypes") { return 3 }
     case 12:
       if name.matches("resume_token") { return 1 }
+      if name.matches("record_types") { return 3 }
     default: break
     }
     return -1
@@ -884,6 +1018,24 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
       writer.name(",\"fromStart\":")
       writer.bool(self.fromStart)
     }
+    if !self.recordTypes.isEmpty {
+      writer.name(",\"recordTypes\":")
+      let array = writer.beginArray()
+      for element in self.recordTypes {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
+    if !self.names.isEmpty {
+      writer.name(",\"names\":")
+      let array = writer.beginArray()
+      for element in self.names {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
     writer.endObject(object)
   }
 
@@ -891,6 +1043,18 @@ public struct WatchZoneChangesRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.entries(self.recordTypes.count, "recordTypes", max: 20)
+    for (index, value) in self.recordTypes.enumerated() {
+      let count = violations.count
+      violations.pattern(value, "", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "NAME_INVALID")
+      violations.move(after: count, into: "recordTypes", index: index)
+    }
+    violations.entries(self.names.count, "names", max: 20)
+    for (index, value) in self.names.enumerated() {
+      let count = violations.count
+      violations.text(value, "", min: 1, max: 255)
+      violations.move(after: count, into: "names", index: index)
+    }
   }
 }
 
@@ -912,22 +1076,16 @@ public struct WatchZoneChangesResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.resumeToken = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .started(try WatchZoneChangesResponse.WatchStarted(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         if self.event != nil { throw reader.oneofConflict() }
         self.event = .change(try ZoneChange(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1025,6 +1183,17 @@ public enum ZonesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/sync/v1/zones", body: ""),
     ], scope: "sync:read")
+  /// UpdateZone starts or ends the export of notifications to a zone. Fields that are not set keep their values. Only
+  /// `ZentikSyncZone` can have the export, and only with a notifications service; otherwise FAILED_PRECONDITION, reason
+  /// EXPORT_UNAVAILABLE. A started export replaces the current files, which become conflicts if a device wrote them.
+  public static let updateZone = MethodDescriptor(
+    path: "campanile.sync.v1.ZonesService/UpdateZone",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.sync.v1.UpdateZoneRequest",
+    responseType: "campanile.sync.v1.UpdateZoneResponse",
+    httpRules: [
+      HTTPRule(verb: "PATCH", template: "/sync/v1/zones/{zone_id}", body: "*"),
+    ], scope: "sync:write")
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
   /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD). A missing
   /// zone is NOT_FOUND.
@@ -1059,7 +1228,7 @@ public enum ZonesServiceMethods {
     ], scope: "sync:read")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createZone, getZone, listZones, deleteZone, listZoneChanges, watchZoneChanges]
+  public static let all: [MethodDescriptor] = [createZone, getZone, listZones, updateZone, deleteZone, listZoneChanges, watchZoneChanges]
 }
 
 /// Calls `campanile.sync.v1.ZonesService`.
@@ -1082,6 +1251,13 @@ public struct ZonesServiceClient: Sendable {
   /// ListZones pages through the zones by id, and returns the user's total storage use.
   public func listZones(_ request: ListZonesRequest, options: CallOptions = .init()) async throws -> ListZonesResponse {
     try await caller.unary(ZonesServiceMethods.listZones, request, options: options)
+  }
+
+  /// UpdateZone starts or ends the export of notifications to a zone. Fields that are not set keep their values. Only
+  /// `ZentikSyncZone` can have the export, and only with a notifications service; otherwise FAILED_PRECONDITION, reason
+  /// EXPORT_UNAVAILABLE. A started export replaces the current files, which become conflicts if a device wrote them.
+  public func updateZone(_ request: UpdateZoneRequest, options: CallOptions = .init()) async throws -> UpdateZoneResponse {
+    try await caller.unary(ZonesServiceMethods.updateZone, request, options: options)
   }
 
   /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise

@@ -19,12 +19,10 @@ public struct HealthCheckRequest: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.service = try reader.string()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -64,12 +62,10 @@ public struct HealthCheckResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.status = try reader.enumeration(HealthCheckResponse.ServingStatus.self)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -184,10 +180,8 @@ public struct HealthListResponse: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -195,7 +189,7 @@ public struct HealthListResponse: ProtoMessage {
           self.statuses[key] = try HealthCheckResponse(from: &reader)
           moreEntries = try reader.nextMember()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

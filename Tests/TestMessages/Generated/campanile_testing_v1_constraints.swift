@@ -95,114 +95,66 @@ package struct Constraints: ValidatedMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.length = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.size = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.given = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.either = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.pattern = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.one = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.maybe = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.present = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.data = try reader.bytes()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.blob = try reader.bytes()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.small = try reader.int32()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.wide = try reader.int64()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.positive = try reader.uint32()
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.most = try reader.uint64()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.ratio = try reader.double()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.share = try reader.float()
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.color = try reader.enumeration(Color.self)
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         self.known = try reader.enumeration(Color.self)
       case 18:
-        try reader.accept(18, &seen0)
-        if try reader.null() { break }
         self.anyColor = try reader.enumeration(Color.self)
       case 19:
-        try reader.accept(19, &seen0)
-        if try reader.null() { break }
         self.someColor = try reader.enumeration(Color.self)
       case 20:
-        try reader.accept(20, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.texts.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 21:
-        try reader.accept(21, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.noneOrTwo.append(try reader.int32())
           moreElements = try reader.nextElement()
         }
       case 22:
-        try reader.accept(22, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.colors.append(try reader.enumeration(Color.self))
           moreElements = try reader.nextElement()
         }
       case 23:
-        try reader.accept(23, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -211,8 +163,6 @@ package struct Constraints: ValidatedMessage {
           moreEntries = try reader.nextMember()
         }
       case 24:
-        try reader.accept(24, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int32Key()
@@ -221,8 +171,6 @@ package struct Constraints: ValidatedMessage {
           moreEntries = try reader.nextMember()
         }
       case 25:
-        try reader.accept(25, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.boolKey()
@@ -231,67 +179,43 @@ package struct Constraints: ValidatedMessage {
           moreEntries = try reader.nextMember()
         }
       case 26:
-        try reader.accept(26, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.ignoredItems.append(try Constraints(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 27:
-        try reader.accept(27, &seen0)
-        if try reader.null() { break }
         self.span = try ProtoDuration(from: &reader)
       case 28:
-        try reader.accept(28, &seen0)
-        if try reader.null() { break }
         self.least = try ProtoDuration(from: &reader)
       case 29:
-        try reader.accept(29, &seen0)
-        if try reader.null() { break }
         self.box_ignored = .init(try Constraints(from: &reader))
       case 30:
-        try reader.accept(30, &seen0)
-        if try reader.null() { break }
         self.box_inner = .init(try Constraints(from: &reader))
       case 31:
-        try reader.accept(31, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.inners.append(try Constraints(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 32:
-        try reader.accept(32, &seen0)
-        if try reader.null() { break }
         if self.choice != nil { throw reader.oneofConflict() }
         self.choice = .text(try reader.string())
       case 33:
-        try reader.accept(33, &seen0)
-        if try reader.null() { break }
         if self.choice != nil { throw reader.oneofConflict() }
         self.choice = .message(try Constraints(from: &reader))
       case 34:
-        try reader.accept(34, &seen0)
-        if try reader.null() { break }
         if self.choice != nil { throw reader.oneofConflict() }
         self.choice = .number(try reader.uint32())
       case 35:
-        try reader.accept(35, &seen0)
-        if try reader.null() { break }
         if self.other != nil { throw reader.oneofConflict() }
         self.other = .left(try reader.string())
       case 36:
-        try reader.accept(36, &seen0)
-        if try reader.null() { break }
         if self.other != nil { throw reader.oneofConflict() }
         self.other = .right(try reader.enumeration(Color.self))
       case 37:
-        try reader.accept(37, &seen0)
-        if try reader.null() { break }
         self.scalars = try Scalars(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }

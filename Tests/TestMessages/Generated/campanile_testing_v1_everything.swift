@@ -113,72 +113,40 @@ package struct Scalars: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.aDouble = try reader.double()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.aFloat = try reader.float()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.anInt32 = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.anInt64 = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.aUint32 = try reader.uint32()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.aUint64 = try reader.uint64()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.aSint32 = try reader.int32()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.aSint64 = try reader.int64()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.aFixed32 = try reader.uint32()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.aFixed64 = try reader.uint64()
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.aSfixed32 = try reader.int32()
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.aSfixed64 = try reader.int64()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.aBool = try reader.bool()
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.aString = try reader.string()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.someBytes = try reader.bytes()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.color = try reader.enumeration(Color.self)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -333,52 +301,30 @@ package struct OptionalScalars: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.aDouble = try reader.double()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.aFloat = try reader.float()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.anInt32 = try reader.int32()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.anInt64 = try reader.int64()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.aUint32 = try reader.uint32()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.aUint64 = try reader.uint64()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.aBool = try reader.bool()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.aString = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.someBytes = try reader.bytes()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         self.color = try reader.enumeration(Color.self)
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         self.scalars = try Scalars(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -518,160 +464,122 @@ package struct RepeatedFields: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.doubles.append(try reader.double())
           moreElements = try reader.nextElement()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.floats.append(try reader.float())
           moreElements = try reader.nextElement()
         }
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.int32s.append(try reader.int32())
           moreElements = try reader.nextElement()
         }
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.int64s.append(try reader.int64())
           moreElements = try reader.nextElement()
         }
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.uint32s.append(try reader.uint32())
           moreElements = try reader.nextElement()
         }
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.uint64s.append(try reader.uint64())
           moreElements = try reader.nextElement()
         }
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.sint32s.append(try reader.int32())
           moreElements = try reader.nextElement()
         }
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.sint64s.append(try reader.int64())
           moreElements = try reader.nextElement()
         }
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.fixed32s.append(try reader.uint32())
           moreElements = try reader.nextElement()
         }
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.fixed64s.append(try reader.uint64())
           moreElements = try reader.nextElement()
         }
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.sfixed32s.append(try reader.int32())
           moreElements = try reader.nextElement()
         }
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.sfixed64s.append(try reader.int64())
           moreElements = try reader.nextElement()
         }
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.bools.append(try reader.bool())
           moreElements = try reader.nextElement()
         }
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.strings.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.byteStrings.append(try reader.bytes())
           moreElements = try reader.nextElement()
         }
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.colors.append(try reader.enumeration(Color.self))
           moreElements = try reader.nextElement()
         }
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.messages.append(try Scalars(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.times.append(try ProtoTimestamp(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 18:
-        try reader.accept(18, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.values.append(try ProtoValue(from: &reader))
           moreElements = try reader.nextElement()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -929,10 +837,8 @@ package struct MapFields: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -941,8 +847,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int32Key()
@@ -951,8 +855,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int64Key()
@@ -961,8 +863,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.uint32Key()
@@ -971,8 +871,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.uint64Key()
@@ -981,8 +879,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int32Key()
@@ -991,8 +887,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int64Key()
@@ -1001,8 +895,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.uint32Key()
@@ -1011,8 +903,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.uint64Key()
@@ -1021,8 +911,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int32Key()
@@ -1031,8 +919,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int64Key()
@@ -1041,8 +927,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.boolKey()
@@ -1051,8 +935,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -1061,8 +943,6 @@ package struct MapFields: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -1070,7 +950,7 @@ package struct MapFields: ProtoMessage {
           self.stringToValue[key] = try ProtoValue(from: &reader)
           moreEntries = try reader.nextMember()
         }
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1460,16 +1340,12 @@ package struct Choices: ProtoMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.kind = try reader.enumeration(Choices.Nested.Kind.self)
         case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
           self.label = try reader.string()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -1828,26 +1704,18 @@ package struct Tree: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.name = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.box_child = .init(try Tree(from: &reader))
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.children.append(try Tree(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -1856,20 +1724,14 @@ package struct Tree: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         if self.link != nil { throw reader.oneofConflict() }
         self.link = .linked(try Tree(from: &reader))
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         if self.link != nil { throw reader.oneofConflict() }
         self.link = .branch(try Branch(from: &reader))
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.box_trunk = .init(try Branch(from: &reader))
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -1967,16 +1829,12 @@ package struct Branch: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.box_tree = .init(try Tree(from: &reader))
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.length = try reader.int32()
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -2057,54 +1915,32 @@ package struct Awkward: ProtoMessage {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      switch Self.fieldIndex(try reader.key()) {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
         self.initField = try reader.string()
       case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
         self.selfField = try reader.string()
       case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
         self.value = try reader.string()
       case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
         self.key = try reader.string()
       case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
         self.writer = try reader.string()
       case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
         self.reader = try reader.string()
       case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
         self.`default` = try reader.string()
       case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
         self.custom = try reader.string()
       case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
         self.accented = try reader.string()
       case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
           self.more.append(try reader.string())
           moreElements = try reader.nextElement()
         }
       case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -2113,34 +1949,20 @@ package struct Awkward: ProtoMessage {
           moreEntries = try reader.nextMember()
         }
       case 11:
-        try reader.accept(11, &seen0)
-        if try reader.null() { break }
         self.hashValueField = try reader.string()
       case 12:
-        try reader.accept(12, &seen0)
-        if try reader.null() { break }
         self.leading = try reader.int32()
       case 13:
-        try reader.accept(13, &seen0)
-        if try reader.null() { break }
         self.twoUnderscores = try reader.int32()
       case 14:
-        try reader.accept(14, &seen0)
-        if try reader.null() { break }
         self.uPPERCase = try reader.int32()
       case 15:
-        try reader.accept(15, &seen0)
-        if try reader.null() { break }
         self.digit1x = try reader.int32()
       case 16:
-        try reader.accept(16, &seen0)
-        if try reader.null() { break }
         self.type = try Awkward.TypeMessage(from: &reader)
       case 17:
-        try reader.accept(17, &seen0)
-        if try reader.null() { break }
         self.error = try Awkward.ErrorMessage(from: &reader)
-      default: try reader.skipValue()
+      default: break
       }
       more = try reader.nextMember()
     }
@@ -2291,12 +2113,10 @@ package struct Awkward: ProtoMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.`in` = try reader.bool()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }
@@ -2336,12 +2156,10 @@ package struct Awkward: ProtoMessage {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
       while more {
-        switch Self.fieldIndex(try reader.key()) {
+        switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
         case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
           self.`protocol` = try reader.string()
-        default: try reader.skipValue()
+        default: break
         }
         more = try reader.nextMember()
       }

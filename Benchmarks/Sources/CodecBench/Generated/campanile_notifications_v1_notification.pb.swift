@@ -110,6 +110,8 @@ nonisolated enum Campanile_Notifications_V1_ActionType: SwiftProtobuf.Enum, Swif
 
   /// Postpones the notification by the minutes in `value`.
   case postpone // = 5
+
+  /// Opens the notification whose id is `value`. If a request has no value, the server sets the notification's own id.
   case openNotification // = 6
 
   /// Calls the webhook whose id is `value`.
@@ -227,6 +229,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
     set {_uniqueStorage()._actions = newValue}
   }
 
+  /// The effect of a tap, such as NAVIGATE to a URL; absent opens the notification.
   var tapAction: Campanile_Notifications_V1_Action {
     get {_storage._tapAction ?? Campanile_Notifications_V1_Action()}
     set {_uniqueStorage()._tapAction = newValue}
@@ -349,6 +352,26 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   var hasDeleteTime: Bool {_storage._deleteTime != nil}
   /// Clears the value of `deleteTime`. Subsequent reads from it will return its default value.
   mutating func clearDeleteTime() {_uniqueStorage()._deleteTime = nil}
+
+  /// The name of a sound file of the app; empty means the default sound. At most 128 characters. SILENT and NO_PUSH play
+  /// none. Set on creation, like the two fields below.
+  var sound: String {
+    get {_storage._sound}
+    set {_uniqueStorage()._sound = newValue}
+  }
+
+  /// Devices group notifications with the same id; empty means by bucket. At most 128 characters.
+  var threadID: String {
+    get {_storage._threadID}
+    set {_uniqueStorage()._threadID = newValue}
+  }
+
+  /// The members of a shared bucket who receive the notification, by user id; empty for all. Users who are not members
+  /// are skipped; NOT_FOUND if nobody is left. At most 100. A published notification does not name its recipients.
+  var recipientIds: [String] {
+    get {_storage._recipientIds}
+    set {_uniqueStorage()._recipientIds = newValue}
+  }
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -557,7 +580,7 @@ nonisolated extension Campanile_Notifications_V1_ActionType: SwiftProtobuf._Prot
 
 nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Notification"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}bucket_id\0\u{1}title\0\u{1}subtitle\0\u{1}body\0\u{1}priority\0\u{1}attachments\0\u{1}actions\0\u{3}tap_action\0\u{3}create_time\0\u{3}update_time\0\u{3}read_time\0\u{3}send_time\0\u{1}etag\0\u{3}expire_time\0\u{3}collapse_key\0\u{3}deliver_time\0\u{1}repeat\0\u{3}delivery_state\0\u{3}release_time\0\u{3}send_count\0\u{3}delete_time\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}bucket_id\0\u{1}title\0\u{1}subtitle\0\u{1}body\0\u{1}priority\0\u{1}attachments\0\u{1}actions\0\u{3}tap_action\0\u{3}create_time\0\u{3}update_time\0\u{3}read_time\0\u{3}send_time\0\u{1}etag\0\u{3}expire_time\0\u{3}collapse_key\0\u{3}deliver_time\0\u{1}repeat\0\u{3}delivery_state\0\u{3}release_time\0\u{3}send_count\0\u{3}delete_time\0\u{1}sound\0\u{3}thread_id\0\u{3}recipient_ids\0")
 
   fileprivate class _StorageClass {
     var _id: String = String()
@@ -582,6 +605,9 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
     var _releaseTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
     var _sendCount: Int32 = 0
     var _deleteTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    var _sound: String = String()
+    var _threadID: String = String()
+    var _recipientIds: [String] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -614,6 +640,9 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
       _releaseTime = source._releaseTime
       _sendCount = source._sendCount
       _deleteTime = source._deleteTime
+      _sound = source._sound
+      _threadID = source._threadID
+      _recipientIds = source._recipientIds
     }
   }
 
@@ -654,6 +683,9 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
         case 20: try { try decoder.decodeSingularMessageField(value: &_storage._releaseTime) }()
         case 21: try { try decoder.decodeSingularInt32Field(value: &_storage._sendCount) }()
         case 22: try { try decoder.decodeSingularMessageField(value: &_storage._deleteTime) }()
+        case 23: try { try decoder.decodeSingularStringField(value: &_storage._sound) }()
+        case 24: try { try decoder.decodeSingularStringField(value: &_storage._threadID) }()
+        case 25: try { try decoder.decodeRepeatedStringField(value: &_storage._recipientIds) }()
         default: break
         }
       }
@@ -732,6 +764,15 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
       try { if let v = _storage._deleteTime {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
       } }()
+      if !_storage._sound.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._sound, fieldNumber: 23)
+      }
+      if !_storage._threadID.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._threadID, fieldNumber: 24)
+      }
+      if !_storage._recipientIds.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._recipientIds, fieldNumber: 25)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -763,6 +804,9 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
         if _storage._releaseTime != rhs_storage._releaseTime {return false}
         if _storage._sendCount != rhs_storage._sendCount {return false}
         if _storage._deleteTime != rhs_storage._deleteTime {return false}
+        if _storage._sound != rhs_storage._sound {return false}
+        if _storage._threadID != rhs_storage._threadID {return false}
+        if _storage._recipientIds != rhs_storage._recipientIds {return false}
         return true
       }
       if !storagesAreEqual {return false}
