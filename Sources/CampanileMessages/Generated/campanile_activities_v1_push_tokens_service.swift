@@ -1197,7 +1197,7 @@ public enum PushTokensServiceMethods {
     responseType: "campanile.activities.v1.GetActivityPushTokenResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/activities/{activity_id}/pushToken", body: ""),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasSecretResponse: true)
   public static let getPushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/GetPushToken",
     kind: .unary, idempotency: .noSideEffects,
