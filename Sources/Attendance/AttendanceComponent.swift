@@ -1,5 +1,5 @@
 import CampanileAPI
-import CampanileBase
+public import CampanileBase
 import CampanileCodec
 public import CampanileCrypto
 public import CampanileRPC
@@ -18,19 +18,24 @@ public final class AttendanceComponent: Sendable {
   private let hub: WatchHub
   private let repository: SQLiteAttendanceRepository
   private let limits: AttendanceLimits
+  /// Nil if no notifications service is configured.
+  let noticeSchedule: NoticeSchedule?
+  let noticeRelay: NoticeRelay?
 
   /// Opens the store (see `Store.init` for the errors it throws) and stores initial lodge settings in a new database.
   ///
   /// - Parameters:
   ///   - timeZone: The lodge's time zone in a new database; an IANA name.
   ///   - pinCost: The cost of deriving a key from a PIN.
+  ///   - notices: The notifications service; nil disables notices.
   ///   - nowMs: The wall clock in milliseconds since 1970.
   ///   - random: A source of 64 unpredictable random bits.
+  ///   - tracer: Continues the traces of notices.
   public init(
     store configuration: StoreConfiguration, limits: AttendanceLimits = AttendanceLimits(),
     lifetime: SessionLifetime = SessionLifetime(), timeZone: String = "Europe/Rome",
-    pinCost: ScryptCost = .password, nowMs: @escaping @Sendable () -> Int64,
-    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    pinCost: ScryptCost = .password, notices: (any NoticeSending)? = nil, nowMs: @escaping @Sendable () -> Int64,
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil
   ) async throws {
     guard LodgeCalendar(timeZone) != nil else {
       throw RPCError.invalidField("time-zone", "this time zone is unknown on this machine", .timeZoneUnknown)
@@ -38,12 +43,14 @@ public final class AttendanceComponent: Sendable {
     let hub = WatchHub(limits: limits)
     let notifier = RosterNotifier(hub: hub)
     let heads = CommitHeads()
+    let noticeSignal = notices == nil ? nil : NoticeSignal()
     var configuration = configuration
     configuration.onBegin = { heads.begin() }
     configuration.beforeCommit = { try heads.complete($0) }
     let observer = configuration.observer
     configuration.observer = { commit in
       notifier.committed()
+      noticeSignal?.committed()
       observer?(commit)
     }
     let hasher = try PinHasher(cost: pinCost)
@@ -51,9 +58,8 @@ public final class AttendanceComponent: Sendable {
     let store = try Store(configuration, migrations: AttendanceMigrations.all)
     do {
       repository = try await SQLiteAttendanceRepository(
-        store: store, limits: limits, notifier: notifier, heads: heads,
-        initialSettings: LodgeRules.initial(timeZone: timeZone),
-        codeKey: codeKey, clockMs: nowMs, random: random)
+        store: store, limits: limits, notifier: notifier, heads: heads, noticeSignal: noticeSignal,
+        initialSettings: LodgeRules.initial(timeZone: timeZone), codeKey: codeKey, clockMs: nowMs, random: random)
     } catch {
       await store.close()
       throw error
@@ -61,6 +67,14 @@ public final class AttendanceComponent: Sendable {
     self.store = store
     self.hub = hub
     self.limits = limits
+    if let notices, let noticeSignal {
+      let relay = NoticeRelay(
+        repository: repository, sender: notices, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer))
+      noticeRelay = relay
+      noticeSchedule = NoticeSchedule(repository: repository, noticeSignal: noticeSignal) { relay.wake() }
+    } else {
+      (noticeRelay, noticeSchedule) = (nil, nil)
+    }
     let access = AccessControl(repository: repository)
     members = MembersService(repository: repository, access: access, limits: limits, hasher: hasher)
     meetings = MeetingsService(repository: repository, access: access, limits: limits)
@@ -86,14 +100,27 @@ public final class AttendanceComponent: Sendable {
   /// The number of open watches.
   public var watchCount: Int { hub.count }
 
+  /// Sends the notices to members until the task is cancelled. Returns at once if no notifications service is
+  /// configured.
+  ///
+  /// - Parameter log: Receives a message if notices cannot be scheduled.
+  public func runNotices(log: @escaping @Sendable (String) -> Void = { _ in }) async {
+    guard let noticeSchedule, let noticeRelay else { return }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await noticeSchedule.run(log: log) }
+      group.addTask { await noticeRelay.run() }
+    }
+  }
+
   /// Deletes expired rows in small commits: sessions, device tokens, surplus login records, used check-in codes,
-  /// tombstones and idempotent replies. Call about once a minute.
+  /// tombstones, rejected notices and idempotent replies. Call about once a minute.
   ///
   /// - Returns: The number of deleted rows.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
     try await AttendanceRetention(store: store, limits: limits).purge(nowMs: nowMs)
       + store.purgeIdempotency(nowMs: nowMs)
+      + store.purgeDeadLetters(createdBeforeMs: nowMs - AttendanceRetention.rejectedNoticeMs)
   }
 
   /// Ends the watches with UNAVAILABLE, because a drain would otherwise wait for them.

@@ -14,6 +14,11 @@ public enum AttendanceMigrations {
   /// - `login_devices`: device tokens of members by their SHA-256, with the failures since their last login.
   /// - `0003` gives the stored settings durations in place of numbers of hours and minutes, and deletes stored replies,
   ///   which have earlier names. The audit log keeps them, because its hash chain covers them (see `AuditNames`).
+  /// - `attendance.event_ms`: the time of the decision; NULL if it is `updated_at_ms`.
+  /// - `members.refused_notices`: one bit for each kind (see `RefusedNotices`).
+  /// - `meetings.reminded_start_ms`: the start for which members were reminded. `absences_counted`: whether notices about
+  ///   absences were sent after the meeting.
+  /// - `notice_jobs`: the notices that are being handed out to members. `notice_buckets`: the buckets for them, by user.
   public static let all: [Migration] = [
     Migration(
       "0001-members-meetings-attendance",
@@ -110,6 +115,22 @@ public enum AttendanceMigrations {
           '$.lateConfirmationHours', '$.checkInOpensMinutesBefore', '$.checkInClosesMinutesAfter')
         WHERE name = 'settings';
       DELETE FROM store_idempotency;
+      """),
+    Migration(
+      "0004-event-times-notices",
+      """
+      ALTER TABLE attendance ADD COLUMN event_ms BIGINT;
+      ALTER TABLE members ADD COLUMN refused_notices BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE meetings ADD COLUMN reminded_start_ms BIGINT;
+      ALTER TABLE meetings ADD COLUMN absences_counted BIGINT NOT NULL DEFAULT 0;
+
+      CREATE TABLE notice_jobs (
+        meeting_no BIGINT NOT NULL, kind BIGINT NOT NULL, revision BIGINT NOT NULL, due_ms BIGINT NOT NULL,
+        after_member BIGINT NOT NULL, start_ms BIGINT NOT NULL, old_start_ms BIGINT, time_zone TEXT NOT NULL,
+        discussion TEXT NOT NULL, location TEXT NOT NULL, PRIMARY KEY (meeting_no, kind));
+      CREATE INDEX notice_jobs_due ON notice_jobs (due_ms, meeting_no, kind);
+
+      CREATE TABLE notice_buckets (user_id TEXT NOT NULL PRIMARY KEY, bucket_id TEXT NOT NULL);
       """),
   ]
 }

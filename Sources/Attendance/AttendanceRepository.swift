@@ -50,6 +50,8 @@ protocol MeetingsRepository {
   func meeting(_ number: Int64) throws -> Meeting
   /// Returns meetings, newest first. A position is a start time and a number.
   func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting>
+  /// Returns the years that have meetings, newest first. A position is a year.
+  func meetingYears(_ query: PositionQuery) throws -> [MeetingYear]
   /// Returns the scheduled meetings that have not begun, the earliest first. A position is a start time and a number.
   func upcomingMeetings(_ query: PositionQuery) throws -> PageRows<Meeting>
   func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: AttendanceCaller) async throws -> Meeting
@@ -78,17 +80,20 @@ struct AttendanceEntry: Sendable, Hashable {
   var status: AttendanceStatus
 }
 
+/// A time of decision that is nil means now.
 protocol RecordsRepository {
   func record(
-    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+    _ entry: AttendanceEntry, meeting: Int64, eventMs: Int64?, etag: String, by caller: AttendanceCaller,
+    idempotency: IdempotentRequest?
   ) async throws -> Attendance
   /// Records all entries or none.
   func record(
-    _ entries: [AttendanceEntry], meeting: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+    _ entries: [AttendanceEntry], meeting: Int64, eventMs: Int64?, by caller: AttendanceCaller,
+    idempotency: IdempotentRequest?
   ) async throws -> [Attendance]
   /// Throws FAILED_PRECONDITION, reason `CONFIRMATION_LATE`.
   func confirm(
-    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: AttendanceCaller,
+    _ status: AttendanceStatus, meeting: Int64, eventMs: Int64?, by member: Int64, _ caller: AttendanceCaller,
     idempotency: IdempotentRequest?
   ) async throws -> Attendance
   /// Returns a new code for a meeting. Check-in need not be open yet.
@@ -96,13 +101,16 @@ protocol RecordsRepository {
   func checkIn(
     _ text: String, by member: Int64, _ caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> CheckInResponse
+  /// Returns the records of the members who had been initiated by then.
   func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) throws -> [Attendance]
   func counts(ofMeeting meeting: Int64) throws -> AttendanceCounts
   /// Returns member numbers and status numbers, ordered by member, starting after `member`.
   func statuses(ofMeeting meeting: Int64, after member: Int64, rowsMax: Int) throws -> [(member: Int64, status: Int32)]
   /// Returns records with their meetings' start times, newest meeting first. A position is a start time and a number.
+  ///
+  /// - Parameter sinceDay: The first day of the meetings; nil means all.
   func attendance(
-    ofMember member: Int64, year: Int64?, _ query: PositionQuery
+    ofMember member: Int64, year: Int64?, sinceDay: Int64?, _ query: PositionQuery
   ) throws -> [(attendance: Attendance, startMs: Int64)]
   /// Returns the changes visible to a caller after a position, oldest first.
   func changes(after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int) throws -> [SequencedChange]

@@ -24,7 +24,8 @@ public struct AttendanceService: AttendanceServiceProtocol {
       request, id: \.requestId, method: AttendanceServiceMethods.recordAttendance, user: caller.name)
     return RecordAttendanceResponse(
       attendance: try await repository.record(
-        AttendanceEntry(member: member, status: request.status), meeting: meeting, etag: request.etag, by: caller,
+        AttendanceEntry(member: member, status: request.status), meeting: meeting,
+        eventMs: EventTime.milliseconds(request.eventTime, nowMs: repository.clockMs()), etag: request.etag, by: caller,
         idempotency: idempotency))
   }
 
@@ -47,11 +48,12 @@ public struct AttendanceService: AttendanceServiceProtocol {
       entries.append(AttendanceEntry(member: member, status: entry.status))
     }
     try violations.check()
+    let eventMs = try EventTime.milliseconds(request.eventTime, nowMs: repository.clockMs())
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.recordMeetingAttendance, user: caller.name)
     return RecordMeetingAttendanceResponse(
       attendances: try await repository.record(
-        entries, meeting: meeting, by: caller, idempotency: idempotency))
+        entries, meeting: meeting, eventMs: eventMs, by: caller, idempotency: idempotency))
   }
 
   public func confirmAttendance(
@@ -64,7 +66,9 @@ public struct AttendanceService: AttendanceServiceProtocol {
       request, id: \.requestId, method: AttendanceServiceMethods.confirmAttendance, user: caller.name)
     return ConfirmAttendanceResponse(
       attendance: try await repository.confirm(
-        request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, idempotency: idempotency))
+        request.status, meeting: FieldIDs.meeting(request.meetingId),
+        eventMs: EventTime.milliseconds(request.eventTime, nowMs: repository.clockMs()), by: member, caller,
+        idempotency: idempotency))
   }
 }
 
@@ -116,12 +120,13 @@ extension AttendanceService {
     let number = try FieldIDs.member(request.memberId)
     try access.requireOpenStatistics(caller, of: number)
     let present = try repository.presentPosition(of: caller)
-    _ = try repository.member(number)
+    let member = try repository.member(number)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["member-attendance", request.memberId, String(request.year)], parts: 2, limits: limits)
     let (page, token) = query.page(
-      try repository.attendance(ofMember: number, year: Years.year(request.year), query)
+      try repository.attendance(
+        ofMember: number, year: Years.year(request.year), sinceDay: Days.parse(member.initiationDate), query)
     ) { found in
       [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
     }

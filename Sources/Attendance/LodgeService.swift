@@ -46,8 +46,11 @@ public struct LodgeService: LodgeServiceProtocol {
     _ request: ExportCsvRequest, context: CallContext, responses: ResponseSink<ExportCsvResponse>
   ) async throws {
     let caller = try access.caller(context, .secretary)
+    try caller.require(repository.lodgeSettings().exportRole)
     try request.checkConstraints()
-    let export = CsvExport(repository: repository, limits: limits, caller: caller)
+    let format = CsvFormat(
+      language: request.language, separator: request.separator, hasByteOrderMark: request.byteOrderMark)
+    let export = CsvExport(repository: repository, limits: limits, caller: caller, format: format)
     try await export.run(request.table, year: Years.year(request.year)) { chunk in
       let response = ExportCsvResponse(chunk: chunk)
       try await responses.send(response)

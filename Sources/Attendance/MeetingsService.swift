@@ -64,6 +64,17 @@ public struct MeetingsService: MeetingsServiceProtocol {
       meetings: meetings, nextPageToken: nextPageToken, resumeToken: present.text(for: caller))
   }
 
+  public func listMeetingYears(
+    _ request: ListMeetingYearsRequest, context: CallContext
+  ) async throws -> ListMeetingYearsResponse {
+    let caller = try access.caller(context, .member)
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["years"], parts: 1,
+      limits: limits)
+    let (years, nextPageToken) = query.page(try repository.meetingYears(query)) { [String($0.year)] }
+    return ListMeetingYearsResponse(years: years, nextPageToken: nextPageToken)
+  }
+
   public func updateMeeting(
     _ request: UpdateMeetingRequest, context: CallContext
   ) async throws -> UpdateMeetingResponse {

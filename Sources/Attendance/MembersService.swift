@@ -47,11 +47,14 @@ public struct MembersService: MembersServiceProtocol {
       request.member, "member", request.updateMask, MemberRules.check(_:of:_:_:))
     var change = draft
     change.number = try FieldIDs.member(change.id, field: "member.id")
-    if fields.contains(where: { $0 != .email }) {
-      try caller.require(.admin)
-    } else {
-      try caller.require(.admin, orMember: change.number)
+    for field in fields {
+      if MemberField.own.contains(field) {
+        try caller.require(.admin, orMember: change.number)
+      } else {
+        try caller.require(MemberField.degrees.contains(field) ? .secretary : .admin)
+      }
     }
+    if fields.isEmpty { try caller.require(.admin, orMember: change.number) }
     return UpdateMemberResponse(member: try await repository.updateMember(change, fields: fields, by: caller))
   }
 

@@ -25,7 +25,10 @@ public struct SessionsService: SessionsServiceProtocol {
     let attempt = try attempt(
       LoginSubject(nameKey: key, member: member?.number), deviceToken: request.deviceToken, context)
     let isNameOnly = lifetime.allowsNameOnly && request.pin.isEmpty && member != nil && member?.pinHash == nil
-    if isNameOnly {
+    let isDeviceOnly =
+      try request.pin.isEmpty && attempt.device != nil && member?.pinHash != nil
+      && repository.lodgeSettings().deviceLogin
+    if isNameOnly || isDeviceOnly {
       try gate.begin(attempt)
     } else if try await !gate.judge(request.pin, member?.pinHash, attempt) {
       throw Self.credentialsInvalid

@@ -9,8 +9,17 @@ enum DialectTimes {
     return String(ProtoTimestamp(seconds: seconds).jsonString().dropFirst().dropLast())
   }
 
-  /// Returns a day of the lodge as an instant: noon UTC, which falls on that day in time zones from -12 to +11 hours.
-  static func text(day: String) -> String { "\(day)T12:00:00Z" }
+  /// Returns a day as the instant at which it begins in a time zone, because apps compare it with the starts of meetings.
+  ///
+  /// - Parameters:
+  ///   - day: `YYYY-MM-DD`.
+  ///   - zone: An IANA name; UTC if it is unknown.
+  static func text(day: String, zone: String) -> String {
+    guard let midnight = time("\(day)T00:00:00Z") else { return "\(day)T00:00:00Z" }
+    var clock = WallClockTime(TimeZone(identifier: zone) ?? .gmt)
+    let number = midnight.millisecondsSince1970 / WallClockTime.dayMs
+    return text(ProtoTimestamp(millisecondsSince1970: clock.instant(day: number, timeMs: 0, .first)))
+  }
 
   /// Parses an instant; nil if the format differs.
   static func time(_ text: String) -> ProtoTimestamp? {

@@ -11,6 +11,7 @@ enum AttendanceProgram {
   private static let nameOnlyLogin = "allow-name-only-login"
   private static let membersMax = "members-max"
   private static let watchesMax = "watches-max"
+  private static let notificationsAddress = "notifications-address"
 
   /// Runs the program with the process's arguments, then exits the process.
   static func main() async {
@@ -28,9 +29,12 @@ enum AttendanceProgram {
       .int(
         watchesMax, default: 10_000, in: 1...1_000_000,
         help: "maximum number of open watches; a quarter is reserved for users without one"),
+      .string(
+        notificationsAddress, default: "",
+        help: "HOST:PORT of campanile-notifications, which notifies members; empty disables notices"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-attendance", defaultPort: 7404, settings: settings,
+      name: "campanile-attendance", defaultPort: 7404, settings: settings + ServiceClientConfiguration.all,
       planMigrations: ProgramStore.plan("attendance", AttendanceMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
@@ -52,9 +56,10 @@ enum AttendanceProgram {
     var store = try ProgramStore("attendance", context)
     // The indexes hold millions of attendances: a commit of 64 records touches about forty pages all over the file.
     store.configuration.writerCacheKiB = 16_384
+    let notifications = try ServiceClientConfiguration.client(notificationsAddress, settings)
     let component = try await AttendanceComponent(
       store: store.configuration, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
-      nowMs: { WallClock.nowMs() })
+      notices: notifications.map { NoticeSender($0) }, nowMs: { WallClock.nowMs() }, tracer: context.tracer)
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     context.metrics.addTotals("campanile_login_failures_total") {
@@ -67,8 +72,18 @@ enum AttendanceProgram {
         try await component.maintain(nowMs: WallClock.nowMs())
       }
     ]
+    if notifications != nil {
+      let logger = context.logger
+      components.backgroundServices.append(
+        PeriodicService("notices", intervalMs: 1, logger: logger) {
+          await component.runNotices { logger.warning("\($0)") }
+        })
+    }
     components.beginDrain = { component.endWatches() }
-    components.close = { await component.close() }
+    components.close = {
+      await notifications?.close()
+      await component.close()
+    }
     return components
   }
 }

@@ -101,6 +101,8 @@ import Testing
           .init(meetingId: meeting.id, status: status), context: user("anna")
         ).attendance
       }
+      let week = LodgeSettings(lateConfirmation: .init(seconds: 7 * 86_400))
+      _ = try await component.lodge.updateLodgeSettings(.init(settings: week), context: admin)
       let confirmed = try await confirm(.present)
       #expect(confirmed?.source == .selfValue)
       #expect(confirmed?.memberId == anna.id)
@@ -111,6 +113,12 @@ import Testing
       #expect(await refusal { try await confirm(.absent) } == "FAILED_PRECONDITION CONFIRMATION_LATE")
       // Staff may still record.
       try await component.record(anna, meeting, .excused)
+      // Without the setting, which is off by default, members can confirm for every meeting of every year.
+      let unlimited = UpdateLodgeSettingsRequest(
+        settings: LodgeSettings(), updateMask: .init(paths: ["late_confirmation"]))
+      _ = try await component.lodge.updateLodgeSettings(unlimited, context: admin)
+      fixture.clock.advance(ms: 6 * 366 * Fixture.dayMs)
+      #expect(try await confirm(.absent)?.status == .absent)
     }
   }
 

@@ -82,6 +82,10 @@ import Testing
       { _ = try await $0.meetings.listUpcomingMeetings(.init(), context: $1) }
     ),
     (
+      MeetingsServiceMethods.listMeetingYears, .member,
+      { _ = try await $0.meetings.listMeetingYears(.init(), context: $1) }
+    ),
+    (
       MeetingsServiceMethods.updateMeeting, .secretary,
       { component, context in
         let change = Meeting(id: "t_1", notes: "new")

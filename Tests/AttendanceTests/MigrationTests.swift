@@ -42,7 +42,48 @@ import Testing
       try transaction.execute("DELETE FROM audit")
       for row in rows { try transaction.execute(AuditRow.insertSQL, row.values) }
       try transaction.execute("UPDATE attendance_meta SET value = $1 WHERE name = 'settings'", [.text(settings)])
+      for statement in Self.beforeNotices { try transaction.execute(statement) }
       try transaction.execute("DELETE FROM schema_migrations WHERE identifier = '0003-durations-in-settings'")
+    }
+  }
+
+  /// The statements that revert the migration 0004.
+  private static let beforeNotices = [
+    "ALTER TABLE attendance DROP COLUMN event_ms", "ALTER TABLE members DROP COLUMN refused_notices",
+    "ALTER TABLE meetings DROP COLUMN reminded_start_ms", "ALTER TABLE meetings DROP COLUMN absences_counted",
+    "DROP TABLE notice_jobs", "DROP TABLE notice_buckets",
+    "DELETE FROM schema_migrations WHERE identifier = '0004-event-times-notices'",
+  ]
+
+  /// A database from before the migration 0004 has records without an event time, and settings without new fields.
+  @Test func recordsWithoutAnEventTimeHaveTheirUpdateTime() async throws {
+    let fixture = try Fixture()
+    var record = Attendance()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna")
+      record = try await component.record(
+        anna, component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed), .present)
+      let settings = try component.repository.lodgeSettings()
+      var earlier = settings
+      (earlier.language, earlier.exportRole, earlier.notices) = (.unspecified, .unspecified, nil)
+      earlier.lateConfirmation = .init(seconds: 7 * 86_400)
+      try await component.store.write { [earlier] transaction in
+        for statement in Self.beforeNotices { try transaction.execute(statement) }
+        try transaction.execute(SQLiteAttendanceRepository.putSettingsSQL, [.text(earlier.jsonString())])
+      }
+    }
+    fixture.clock.advance(ms: Fixture.hourMs)
+    try await fixture.run { component in
+      let settings = try component.repository.lodgeSettings()
+      #expect(settings.language == .english && settings.exportRole == .secretary && settings.notices?.isOn == false)
+      // A period that was set, or that was the default then, is retained.
+      #expect(settings.lateConfirmation?.seconds == 7 * 86_400)
+      let list = ListMemberAttendanceRequest(memberId: "m_1")
+      #expect(try await component.attendance.listMemberAttendance(list, context: admin).attendances == [record])
+      #expect(record.eventTime == record.updateTime)
+      #expect(
+        try await component.members.getMember(.init(memberId: "m_1"), context: admin).member?.refusedNotices == [])
+      #expect(try component.verify().intact)
     }
   }
 

@@ -166,7 +166,7 @@ struct SplitMix {
     _ source: inout SplitMix
   ) async throws {
     let status = statuses[source.below(statuses.count)]
-    let word = CsvWords.word(status, CsvWords.statuses)
+    let word = CsvWords.statuses.word(status, isItalian: false)
     let isDryRun = source.below(4) == 0
     let found = try await component.importCsv(
       .attendance, "member_id,meeting_id,status\nm_\(member),t_\(meeting),\(word)\n", isDryRun: isDryRun)

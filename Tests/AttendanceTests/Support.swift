@@ -21,14 +21,16 @@ final class Fixture: Sendable {
   let limits: AttendanceLimits
   let lifetime: SessionLifetime
   let timeZone: String
+  let notices: (any NoticeSending)?
 
   init(
     _ limits: AttendanceLimits = AttendanceLimits(), lifetime: SessionLifetime = SessionLifetime(),
-    timeZone: String = "Europe/Rome"
+    timeZone: String = "Europe/Rome", notices: (any NoticeSending)? = nil
   ) throws {
     self.limits = limits
     self.lifetime = lifetime
     self.timeZone = timeZone
+    self.notices = notices
     folder = try TemporaryFolder()
   }
 
@@ -38,7 +40,8 @@ final class Fixture: Sendable {
     return try await AttendanceComponent(
       store: configuration, limits: limits ?? self.limits, lifetime: lifetime, timeZone: timeZone,
       // The cheapest cost, because the tests do not depend on it.
-      pinCost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), nowMs: { self.clock.nowMs })
+      pinCost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), notices: notices,
+      nowMs: { self.clock.nowMs })
   }
 
   /// Opens the component, runs `body` and closes it.
@@ -127,11 +130,11 @@ extension AttendanceComponent {
       file, by: AttendanceCaller(name: "user/root", role: .admin, address: ""))
   }
 
-  func exportCsv(_ table: CsvTable, year: Int64? = nil) async throws -> String {
+  func exportCsv(_ table: CsvTable, year: Int64? = nil, _ format: CsvFormat = CsvFormat()) async throws -> String {
     var text = ""
     try await CsvExport(
       repository: repository, limits: lodge.limits,
-      caller: AttendanceCaller(name: "user/root", role: .admin, address: "")
+      caller: AttendanceCaller(name: "user/root", role: .admin, address: ""), format: format
     ).run(table, year: year) { text += $0 }
     return text
   }

@@ -111,6 +111,64 @@ def test_streams_require_the_right_role(start):
         assert len(link.ask("MembersService/ListMembers")["members"]) == 3
 
 
+def test_setting_decides_who_may_export(start):
+    process = start()
+    with Link(process.port) as link:
+        member(link, "Sara", userId="sara", role="MEMBER_ROLE_SECRETARY")
+        messages, last = link.stream("LodgeService/ExportCsv", {"table": "CSV_TABLE_MEMBERS"}, user("sara"))
+        assert "error" not in last and messages[0]["chunk"].startswith("id,name,")
+        italian = {"table": "CSV_TABLE_MEMBERS", "language": "LODGE_LANGUAGE_ITALIAN", "byteOrderMark": True}
+        messages, _ = link.stream("LodgeService/ExportCsv", italian, user("sara"))
+        assert messages[0]["chunk"].startswith("\ufeffid;nome;")
+        messages, _ = link.stream("LodgeService/ExportCsv", italian | {"separator": "CSV_SEPARATOR_COMMA"}, user("sara"))
+        assert messages[0]["chunk"].startswith("\ufeffid,nome,")
+        link.ask("LodgeService/UpdateLodgeSettings", {"settings": {"exportRole": "MEMBER_ROLE_ADMIN"}})
+        assert reason(link.stream("LodgeService/ExportCsv", italian, user("sara"))[1]) == "ROLE_MISSING"
+        assert "error" not in link.stream("LodgeService/ExportCsv", italian)[1]
+        # There is no lower role than a secretary.
+        weak = {"settings": {"exportRole": "MEMBER_ROLE_MEMBER"}}
+        assert link.refusal("LodgeService/UpdateLodgeSettings", weak).startswith("INVALID_ARGUMENT")
+
+
+def test_secretaries_maintain_degrees_but_no_other_data(start):
+    process = start()
+    with Link(process.port) as link:
+        member(link, "Sara", userId="sara", role="MEMBER_ROLE_SECRETARY")
+        anna = member(link, "Anna", userId="anna")
+        degrees = {"degree": "DEGREE_MASTER", "initiationDate": "2020-01-01", "passingDate": "2021-01-01", "raisingDate": "2022-01-01"}
+        changed = link.ask("MembersService/UpdateMember", {"member": {"id": anna["id"], **degrees}}, user("sara"))["member"]
+        assert changed | degrees == changed
+        for field, value in (("name", "X"), ("email", "a@b"), ("role", "MEMBER_ROLE_ADMIN"), ("office", "OFFICE_ORATOR"), ("userId", "eve")):
+            request = {"member": {"id": anna["id"], "degree": "DEGREE_FELLOW", field: value}}
+            assert link.refusal("MembersService/UpdateMember", request, user("sara")) == "PERMISSION_DENIED ROLE_MISSING", field
+        own = {"member": {"id": anna["id"], "email": "a@b", "refusedNotices": ["NOTICE_KIND_REMINDER"]}}
+        assert link.ask("MembersService/UpdateMember", own, user("anna"))["member"]["refusedNotices"] == ["NOTICE_KIND_REMINDER"]
+        other = {"member": {"id": anna["id"], "refusedNotices": ["NOTICE_KIND_ABSENCE"]}}
+        assert link.refusal("MembersService/UpdateMember", other, user("sara")) == "PERMISSION_DENIED ROLE_MISSING"
+        degree = {"member": {"id": anna["id"], "degree": "DEGREE_FELLOW"}}
+        assert link.refusal("MembersService/UpdateMember", degree, user("anna")) == "PERMISSION_DENIED ROLE_MISSING"
+
+
+def test_device_token_replaces_the_pin_if_the_lodge_allows_it(start):
+    process = start()
+    with Link(process.port) as link:
+        for name in ("Anna Rossi", "Bruno"):
+            one = member(link, name)
+            link.ask("MembersService/SetMemberPin", {"memberId": one["id"], "pin": "471147"})
+        device = login(link, "Anna Rossi", "471147", "192.0.2.1")["result"]["deviceToken"]
+        assert reason(login(link, "Anna Rossi", "", "192.0.2.1", device)) == "CREDENTIALS_INVALID"
+        link.ask("LodgeService/UpdateLodgeSettings", {"settings": {"deviceLogin": True}})
+        again = login(link, "Anna Rossi", "", "192.0.2.2", device)["result"]
+        assert again["deviceToken"] == device and again["member"]["name"] == "Anna Rossi"
+        # A token is the device of one member, and a wrong PIN stays wrong.
+        assert reason(login(link, "Bruno", "", "192.0.2.2", device)) == "CREDENTIALS_INVALID"
+        assert reason(login(link, "Anna Rossi", "000000", "192.0.2.2", device)) == "CREDENTIALS_INVALID"
+        assert reason(login(link, "Anna Rossi", "", "192.0.2.2")) == "CREDENTIALS_INVALID"
+        # A new PIN revokes the devices.
+        link.ask("MembersService/SetMemberPin", {"memberId": again["member"]["id"], "pin": "123987"})
+        assert reason(login(link, "Anna Rossi", "", "192.0.2.3", device)) == "CREDENTIALS_INVALID"
+
+
 def test_untrusted_link_cannot_name_its_caller(start):
     process = start()
     with Peer(process.port) as link:

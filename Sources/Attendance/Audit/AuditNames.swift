@@ -40,11 +40,15 @@ enum AuditNames {
     return start.map { $0..<($0 + bytes.count) }
   }
 
-  /// Returns a value with the fields that earlier values omitted because their numbers were 0.
+  /// Returns a value with the fields that earlier values did not have, or omitted because their numbers were 0.
   static func completed(_ state: AuditState) -> AuditState {
     var state = state
     if state.member?.office == .unspecified { state.member?.office = .noneValue }
-    if var settings = state.settings {
+    for index in state.attendances.indices where state.attendances[index].eventTime == nil {
+      state.attendances[index].eventTime = state.attendances[index].updateTime
+    }
+    // Entries with a language are newer: without a period, members can confirm without limit.
+    if var settings = state.settings, settings.language == .unspecified {
       settings.lateConfirmation = settings.lateConfirmation ?? ProtoDuration()
       settings.checkInOpensBefore = settings.checkInOpensBefore ?? ProtoDuration()
       state.settings = settings

@@ -62,6 +62,7 @@ extension Member {
     seen.userId = ""
     seen.role = .unspecified
     seen.hasPin = false
+    seen.refusedNotices = []
     return seen
   }
 }

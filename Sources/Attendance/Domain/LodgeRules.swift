@@ -7,8 +7,15 @@ enum LodgeRules {
   static func initial(timeZone: String) -> LodgeSettings {
     LodgeSettings(
       timeZone: timeZone, excusedPausesStreak: true, excusedLeavesDenominator: true,
-      lateConfirmation: ProtoDuration(seconds: 7 * 86_400), checkInOpensBefore: ProtoDuration(seconds: 2 * 3_600),
-      checkInClosesAfter: ProtoDuration(seconds: 4 * 3_600), etag: Etag.text(version: 1))
+      checkInOpensBefore: ProtoDuration(seconds: 2 * 3_600), checkInClosesAfter: ProtoDuration(seconds: 4 * 3_600),
+      etag: Etag.text(version: 1), language: .english, exportRole: .secretary, notices: NoticeSettings())
+  }
+
+  /// Sets the values of fields that were added since the settings were stored.
+  static func complete(_ settings: inout LodgeSettings) {
+    if settings.language == .unspecified { settings.language = .english }
+    if settings.exportRole == .unspecified { settings.exportRole = .secretary }
+    settings.notices = settings.notices ?? NoticeSettings()
   }
 
   static func check(
@@ -29,6 +36,9 @@ enum LodgeField: String, MaskableField {
   case lateConfirmation = "late_confirmation"
   case checkInOpensBefore = "check_in_opens_before"
   case checkInClosesAfter = "check_in_closes_after"
+  case exportRole = "export_role"
+  case deviceLogin = "device_login"
+  case language, notices
 
   func isSet(in message: LodgeSettings) -> Bool {
     switch self {
@@ -39,6 +49,10 @@ enum LodgeField: String, MaskableField {
     case .lateConfirmation: message.lateConfirmation != nil
     case .checkInOpensBefore: message.checkInOpensBefore != nil
     case .checkInClosesAfter: message.checkInClosesAfter != nil
+    case .language: message.language != .unspecified
+    case .exportRole: message.exportRole != .unspecified
+    case .deviceLogin: message.deviceLogin
+    case .notices: message.notices != nil
     }
   }
 
@@ -51,6 +65,10 @@ enum LodgeField: String, MaskableField {
     case .lateConfirmation: target.lateConfirmation = source.lateConfirmation
     case .checkInOpensBefore: target.checkInOpensBefore = source.checkInOpensBefore
     case .checkInClosesAfter: target.checkInClosesAfter = source.checkInClosesAfter
+    case .language: target.language = source.language == .unspecified ? .english : source.language
+    case .exportRole: target.exportRole = source.exportRole == .unspecified ? .secretary : source.exportRole
+    case .deviceLogin: target.deviceLogin = source.deviceLogin
+    case .notices: target.notices = source.notices ?? NoticeSettings()
     }
   }
 }

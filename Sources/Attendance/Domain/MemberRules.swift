@@ -32,7 +32,7 @@ enum MemberRules {
     case .initiationDate: checkDate(member.initiationDate, place, &violations)
     case .passingDate: checkDate(member.passingDate, place, &violations)
     case .raisingDate: checkDate(member.raisingDate, place, &violations)
-    case .givenName, .familyName, .degree, .office, .role, .userID: break
+    case .givenName, .familyName, .degree, .office, .role, .userID, .refusedNotices: break
     }
   }
 
@@ -88,6 +88,12 @@ enum MemberField: String, MaskableField {
   case passingDate = "passing_date"
   case raisingDate = "raising_date"
   case userID = "user_id"
+  case refusedNotices = "refused_notices"
+
+  /// The fields that members may change of themselves.
+  static let own: Set<MemberField> = [.email, .refusedNotices]
+  /// The fields that secretaries may change of all members.
+  static let degrees: Set<MemberField> = [.degree, .initiationDate, .passingDate, .raisingDate]
 
   func isSet(in message: Member) -> Bool {
     switch self {
@@ -102,6 +108,7 @@ enum MemberField: String, MaskableField {
     case .raisingDate: !message.raisingDate.isEmpty
     case .role: message.role != .unspecified
     case .userID: !message.userId.isEmpty
+    case .refusedNotices: !message.refusedNotices.isEmpty
     }
   }
 
@@ -118,6 +125,8 @@ enum MemberField: String, MaskableField {
     case .raisingDate: target.raisingDate = source.raisingDate
     case .role: target.role = source.role == .unspecified ? .member : source.role
     case .userID: target.userId = source.userId
+    // Ordered, each once.
+    case .refusedNotices: target.refusedNotices = RefusedNotices(source.refusedNotices).kinds
     }
   }
 }

@@ -29,6 +29,7 @@ extension Reason {
   static let codeUsed = Reason(rawValue: "CODE_USED")
   static let codeExpired = Reason(rawValue: "CODE_EXPIRED")
   static let checkInClosed = Reason(rawValue: "CHECK_IN_CLOSED")
+  static let noticesUnavailable = Reason(rawValue: "NOTICES_UNAVAILABLE")
   static let changedSince = Reason(rawValue: "CHANGED_SINCE")
   static let notUndoable = Reason(rawValue: "NOT_UNDOABLE")
   // Callers

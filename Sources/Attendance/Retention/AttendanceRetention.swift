@@ -4,6 +4,8 @@ import CampanileStore
 struct AttendanceRetention: Sendable {
   /// The time for which an expired session can still be distinguished from an unknown one.
   static let expiredSessionMs: Int64 = 7 * 24 * 3_600 * 1_000
+  /// The time for which an operator can examine a notice that the notifications service has rejected.
+  static let rejectedNoticeMs: Int64 = 30 * 24 * 3_600 * 1_000
   static let dropCodesSQL = """
     DELETE FROM check_ins WHERE (meeting_no, member_no, step) IN (
       SELECT meeting_no, member_no, step FROM check_ins WHERE step < $1 ORDER BY step LIMIT $2)

@@ -29,6 +29,10 @@ enum MeetingRow {
   static let calendarSQL = """
     SELECT \(columns) FROM meetings WHERE start_ms >= $1 ORDER BY start_ms, number LIMIT $2
     """
+  static let yearsSQL = """
+    SELECT year, count(*), count(*) FILTER (WHERE status = 2) FROM meetings WHERE year < $1
+    GROUP BY year ORDER BY year DESC LIMIT $2
+    """
   static let stateSQL = "SELECT number, start_ms, day, year, ordinal, status FROM meetings WHERE number = $1"
 
   /// Returns the statement that lists meetings before a start time and number, newest first.

@@ -7,17 +7,17 @@ import CampanileStore
 enum MemberRow {
   static let columns = """
     number, name, first_name, last_name, email, degree, office, initiation_day, passing_day, raising_day, is_active,
-    role, user_id, has_pin, created_at_ms, updated_at_ms, version, erased_at_ms
+    role, user_id, has_pin, created_at_ms, updated_at_ms, version, erased_at_ms, refused_notices
     """
   static let insertSQL = """
     INSERT INTO members (\(columns), name_key, sequence)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
     """
   static let updateSQL = """
     UPDATE members SET name = $2, first_name = $3, last_name = $4, email = $5, degree = $6, office = $7,
       initiation_day = $8, passing_day = $9, raising_day = $10, is_active = $11, role = $12, user_id = $13,
-      has_pin = $14, created_at_ms = $15, updated_at_ms = $16, version = $17, erased_at_ms = $18, name_key = $19,
-      sequence = $20
+      has_pin = $14, created_at_ms = $15, updated_at_ms = $16, version = $17, erased_at_ms = $18,
+      refused_notices = $19, name_key = $20, sequence = $21
     WHERE number = $1
     """
   static let oneSQL = "SELECT \(columns) FROM members WHERE number = $1"
@@ -53,6 +53,7 @@ enum MemberRow {
     member.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 15))
     member.etag = Etag.text(version: try row.integer(first + 16))
     member.eraseTime = try row.integerIfPresent(first + 17).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    member.refusedNotices = RefusedNotices(bits: try row.integer(first + 18)).kinds
     return member
   }
 
@@ -73,7 +74,8 @@ enum MemberRow {
       member.userId.isEmpty ? .null : .text(member.userId), .bool(member.hasPin),
       .integer(member.createTime?.millisecondsSince1970 ?? 0), .integer(member.updateTime?.millisecondsSince1970 ?? 0),
       .integer(Etag.version(member.etag) ?? 1), .integer(member.eraseTime?.millisecondsSince1970),
-      .text(MemberRules.key(of: member.name)), .integer(sequence),
+      .integer(RefusedNotices(member.refusedNotices).bits), .text(MemberRules.key(of: member.name)),
+      .integer(sequence),
     ]
   }
 }

@@ -44,6 +44,17 @@ extension SQLiteAttendanceRepository {
     return (startMs, number)
   }
 
+  func meetingYears(_ query: PositionQuery) throws -> [MeetingYear] {
+    let before = query.position.first.flatMap(Int64.init) ?? .max
+    return try readSingle { transaction in
+      try transaction.query(MeetingRow.yearsSQL, [.integer(before), .int(query.pageSize + 1)]) { row in
+        MeetingYear(
+          year: Int32(clamping: try row.integer(0)), meetingCount: Int32(clamping: try row.integer(1)),
+          completedCount: Int32(clamping: try row.integer(2)))
+      }
+    }
+  }
+
   func upcomingMeetings(_ query: PositionQuery) throws -> PageRows<Meeting> {
     // Also excludes meetings that have begun since the previous page.
     var after = (startMs: clockMs() - 1, number: Int64.max)

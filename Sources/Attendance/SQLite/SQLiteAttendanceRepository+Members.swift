@@ -134,6 +134,7 @@ extension SQLiteAttendanceRepository {
       member = try context.rewrite(member, from: found)
       try context.transaction.execute(SessionTable.dropPinSQL, [.integer(number)])
       try context.transaction.execute(FeedTable.deleteOfOwnerSQL, [.text(found.id)])
+      try context.transaction.execute(NoticeTable.dropBucketSQL, [.text(found.userId)])
       try context.endSessions(of: number)
       try context.unlock(number)
       let redacted = try context.transaction.execute(AuditRow.redactSQL, [.text(found.id)])

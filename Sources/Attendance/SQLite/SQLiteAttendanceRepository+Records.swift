@@ -8,17 +8,19 @@ import CampanileStore
 
 extension SQLiteAttendanceRepository {
   func record(
-    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+    _ entry: AttendanceEntry, meeting: Int64, eventMs: Int64?, etag: String, by caller: AttendanceCaller,
+    idempotency: IdempotentRequest?
   ) async throws -> Attendance {
     try await change(by: caller, idempotency) { context in
       try Self.audited(
-        context.record(entry.status, of: entry.member, atMeeting: meeting, .recorded, etag: etag),
+        context.record(entry.status, of: entry.member, atMeeting: meeting, .recorded, eventMs: eventMs, etag: etag),
         "attendance.record", context)
     }
   }
 
   func record(
-    _ entries: [AttendanceEntry], meeting: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
+    _ entries: [AttendanceEntry], meeting: Int64, eventMs: Int64?, by caller: AttendanceCaller,
+    idempotency: IdempotentRequest?
   ) async throws -> [Attendance] {
     let response: RecordMeetingAttendanceResponse = try await change(by: caller, idempotency) { context in
       let state = try context.state(ofMeeting: meeting, field: "meetingId")
@@ -28,7 +30,7 @@ extension SQLiteAttendanceRepository {
       for (index, entry) in entries.enumerated() {
         changes.append(
           try context.record(
-            entry.status, of: entry.member, at: state, .recorded, sequence: first + Int64(index),
+            entry.status, of: entry.member, at: state, .recorded, sequence: first + Int64(index), eventMs: eventMs,
             path: "entries[\(index)]."))
       }
       let changed = changes.filter(\.isChanged)
@@ -44,12 +46,12 @@ extension SQLiteAttendanceRepository {
 
   /// Records one status and its audit entry.
   private static func recordOne(
-    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, _ action: String,
-    _ context: WriteContext
+    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, eventMs: Int64? = nil,
+    _ action: String, _ context: WriteContext
   ) throws -> Attendance {
-    try audited(
-      context.record(entry.status, of: entry.member, at: state, source, sequence: context.sequences(1)), action, context
-    )
+    let change = try context.record(
+      entry.status, of: entry.member, at: state, source, sequence: context.sequences(1), eventMs: eventMs)
+    return try audited(change, action, context)
   }
 
   private static func audited(_ change: AttendanceChange, _ action: String, _ context: WriteContext) throws
@@ -64,18 +66,20 @@ extension SQLiteAttendanceRepository {
   }
 
   func confirm(
-    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: AttendanceCaller,
+    _ status: AttendanceStatus, meeting: Int64, eventMs: Int64?, by member: Int64, _ caller: AttendanceCaller,
     idempotency: IdempotentRequest?
   ) async throws -> Attendance {
     try await change(by: caller, idempotency) { context in
       let state = try context.state(ofMeeting: meeting, field: "meetingId")
-      let late = try context.transaction.lodgeSettings().lateConfirmation ?? ProtoDuration()
-      guard context.nowMs <= state.startMs + late.milliseconds else {
+      if let late = try context.transaction.lodgeSettings().lateConfirmation,
+        eventMs ?? context.nowMs > state.startMs + late.milliseconds
+      {
         throw RPCError.refused(
           "meetingId", "members can confirm until \(late.seconds) s after the start", .confirmationLate)
       }
       return try Self.recordOne(
-        AttendanceEntry(member: member, status: status), at: state, .selfValue, "attendance.confirm", context)
+        AttendanceEntry(member: member, status: status), at: state, .selfValue, eventMs: eventMs,
+        "attendance.confirm", context)
     }
   }
 
@@ -143,7 +147,7 @@ extension SQLiteAttendanceRepository {
     let after = query.position.first.flatMap(Int64.init) ?? 0
     return try readSingle { transaction in
       try transaction.query(
-        AttendanceRow.ofMeetingSQL, [.integer(meeting), .integer(after), .int(query.pageSize + 1)],
+        AttendanceRow.eligibleSQL, [.integer(meeting), .integer(after), .int(query.pageSize + 1)],
         AttendanceRow.attendance)
     }
   }
@@ -176,17 +180,17 @@ extension SQLiteAttendanceRepository {
   }
 
   func attendance(
-    ofMember member: Int64, year: Int64?, _ query: PositionQuery
+    ofMember member: Int64, year: Int64?, sinceDay: Int64?, _ query: PositionQuery
   ) throws -> [(attendance: Attendance, startMs: Int64)] {
     let (startMs, number) = Self.place(query)
     var arguments: [SQLValue] = [
-      .integer(startMs), .integer(number), .integer(member), .int(query.pageSize + 1),
+      .integer(startMs), .integer(number), .integer(member), .int(query.pageSize + 1), .integer(sinceDay ?? .min),
     ]
     if let year { arguments.append(.integer(year)) }
     return try readSingle { transaction in
       try transaction.query(
         year == nil ? AttendanceRow.ofMemberSQL : AttendanceRow.ofMemberAndYearSQL, arguments
-      ) { row in (try AttendanceRow.attendance(row), try row.integer(7)) }
+      ) { row in (try AttendanceRow.attendance(row), try row.integer(8)) }
     }
   }
 }

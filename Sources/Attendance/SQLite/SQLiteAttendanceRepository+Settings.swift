@@ -28,6 +28,12 @@ extension SQLiteAttendanceRepository {
       var settings = found
       for field in fields { field.copy(from: change, to: &settings) }
       guard settings != found else { return found }
+      if settings.notices != found.notices, settings.notices?.isOn == true, noticeSignal == nil {
+        throw RPCError.refused(
+          "settings.notices", "no notifications service is configured for this lodge", .noticesUnavailable)
+      }
+      // Another time before a meeting makes other reminders due.
+      noticeSignal?.changed()
       settings.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) + 1)
       try context.transaction.execute(Self.putSettingsSQL, [.text(settings.jsonString())])
       if settings.timeZone != found.timeZone { try Self.moveDays(settings.calendar(), context) }

@@ -16,6 +16,8 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
   let notifier: RosterNotifier
   /// The state that the writes of a commit share; its `complete` runs before every commit.
   let heads: CommitHeads
+  /// Wakes the schedule of notices; nil if no notices are sent.
+  let noticeSignal: NoticeSignal?
   /// The id of this database in the tokens of clients that catch up.
   let epoch: UInt64
   /// The key that signs check-in codes.
@@ -24,14 +26,14 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
   /// Prepares the store. A new database stores `initialSettings` and `codeKey`; an existing one keeps its own.
   init(
     store: Store, limits: AttendanceLimits, notifier: RosterNotifier, heads: CommitHeads,
-    initialSettings: LodgeSettings,
-    codeKey: [UInt8],
+    noticeSignal: NoticeSignal?, initialSettings: LodgeSettings, codeKey: [UInt8],
     clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
     self.limits = limits
     self.notifier = notifier
     self.heads = heads
+    self.noticeSignal = noticeSignal
     self.clockMs = clockMs
     self.random = random
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
@@ -65,7 +67,7 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
       try body(
         WriteContext(
           transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, notifier: notifier, heads: heads,
-          random: random))
+          noticeSignal: noticeSignal, random: random))
     }
   }
 

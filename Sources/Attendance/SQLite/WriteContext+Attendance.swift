@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -9,7 +10,7 @@ import CampanileStore
 struct MemberState: Sendable, Hashable {
   private static let columns = """
     m.initiation_day, m.erased_at_ms, y.marks, a.meeting_no, a.member_no, a.status, a.source, a.recorded_by,
-      a.updated_at_ms, a.version
+      a.updated_at_ms, a.version, a.event_ms
     """
   /// Member $1, meeting $2, year $3.
   static let selectSQL = """
@@ -27,7 +28,7 @@ struct MemberState: Sendable, Hashable {
     WHERE g.number = $2
     """
   /// The first columns of `withMeetingSQL` after those of the member's state.
-  static let (memberColumn, meetingColumn) = (10, 11)
+  static let (memberColumn, meetingColumn) = (11, 12)
 
   var initiationDay: Int64?
   var isErased: Bool
@@ -52,25 +53,28 @@ struct AttendanceChange: Sendable, Hashable {
 }
 
 extension WriteContext {
-  /// Records a member's status at a meeting. The sequence is used only if the status changes.
+  /// Records a member's status at a meeting. The sequence is used only if the record changes.
   ///
-  /// - Parameter path: The path of the request field that contains `memberId` and `etag`.
+  /// - Parameters:
+  ///   - eventMs: The time of the decision; nil means now. Has no effect if the record has a later one.
+  ///   - path: The path of the request field that contains `memberId` and `etag`.
   /// - Throws: NOT_FOUND; FAILED_PRECONDITION, reason `MEETING_CANCELLED`, `BEFORE_INITIATION` or `MEMBER_ERASED`;
   ///   ABORTED if `etag` is set and differs.
   func record(
     _ status: AttendanceStatus, of member: Int64, at meeting: MeetingState, _ source: AttendanceSource,
-    sequence: Int64, etag: String = "", path: String = ""
+    sequence: Int64, eventMs: Int64? = nil, etag: String = "", path: String = ""
   ) throws -> AttendanceChange {
     let state = try transaction.queryOne(
       MemberState.selectSQL, [.integer(member), .integer(meeting.number), .integer(meeting.year)],
       { try MemberState($0) })
     return try record(
-      status, of: member, state, at: meeting, source, sequence: sequence, etag: etag, path: path)
+      status, of: member, state, at: meeting, source, sequence: sequence, eventMs: eventMs, etag: etag, path: path)
   }
 
   /// Records a member's status at the meeting with a number, which is read together with the member.
   func record(
-    _ status: AttendanceStatus, of member: Int64, atMeeting number: Int64, _ source: AttendanceSource, etag: String
+    _ status: AttendanceStatus, of member: Int64, atMeeting number: Int64, _ source: AttendanceSource, eventMs: Int64?,
+    etag: String
   ) throws -> AttendanceChange {
     let found = try transaction.queryOne(
       MemberState.withMeetingSQL, [.integer(member), .integer(number)],
@@ -83,12 +87,13 @@ extension WriteContext {
     guard let (state, meeting) = found else {
       throw RPCError.meetingNotFound(AttendanceIDs.meetingID(number), field: "meetingId")
     }
-    return try record(status, of: member, state, at: meeting, source, sequence: sequences(1), etag: etag, path: "")
+    return try record(
+      status, of: member, state, at: meeting, source, sequence: sequences(1), eventMs: eventMs, etag: etag, path: "")
   }
 
   private func record(
     _ status: AttendanceStatus, of member: Int64, _ state: MemberState?, at meeting: MeetingState,
-    _ source: AttendanceSource, sequence: Int64, etag: String, path: String
+    _ source: AttendanceSource, sequence: Int64, eventMs: Int64?, etag: String, path: String
   ) throws -> AttendanceChange {
     guard meeting.status != .cancelled else {
       throw RPCError.refused("meetingId", "the meeting is cancelled", .meetingCancelled)
@@ -105,8 +110,13 @@ extension WriteContext {
     guard etag.isEmpty || etag == old?.etag ?? "" else {
       throw RPCError.etagMismatch(field: "\(path)etag", current: old?.etag ?? "")
     }
-    // Recording the same status again changes nothing, whoever records it.
-    if let old, old.status == status { return AttendanceChange(old: old, new: old) }
+    if let old, let oldMs = old.eventTime?.millisecondsSince1970 {
+      // A later decision has arrived before this one.
+      if let eventMs, eventMs < oldMs { return AttendanceChange(old: old, new: old) }
+      // Recording the same status again changes nothing, whoever records it. A time is stored nevertheless, because a
+      // decision between both may still arrive.
+      if old.status == status, eventMs ?? oldMs == oldMs { return AttendanceChange(old: old, new: old) }
+    }
     var new = old ?? Attendance()
     new.memberId = AttendanceIDs.memberID(member)
     new.meetingId = AttendanceIDs.meetingID(meeting.number)
@@ -114,6 +124,7 @@ extension WriteContext {
     new.source = source
     new.recordedBy = caller.name
     new.updateTime = nowTime
+    new.eventTime = eventMs.map { ProtoTimestamp(millisecondsSince1970: $0) } ?? nowTime
     new.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
     try put(
       new, member: member, meeting, initiationDay: state.initiationDay, marks: state.marks, sequence: sequence)

@@ -32,6 +32,7 @@ extension WriteContext {
     if meeting.status == .completed {
       try beginCounting(meeting.number, startMs: meeting.startMs, day: day, year: Int64(meeting.year))
     }
+    try planNotices(from: nil, to: meeting)
     notifier.changedForAll()
     return meeting
   }
@@ -54,6 +55,7 @@ extension WriteContext {
     if isMoved, meeting.status == .completed {
       try beginCounting(meeting.number, startMs: meeting.startMs, day: day, year: Int64(meeting.year))
     }
+    try planNotices(from: old, to: meeting)
     notifier.changedForAll()
     return meeting
   }
@@ -70,6 +72,7 @@ extension WriteContext {
     try transaction.execute(MeetingDeletion.meetingSQL, [.integer(meeting.number)])
     // The meeting's tombstone covers its records.
     try insertTombstone(meeting: meeting.number, member: nil)
+    try planNotices(from: meeting, to: nil)
     notifier.changedForAll()
     return attendances
   }

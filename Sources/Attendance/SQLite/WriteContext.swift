@@ -14,6 +14,8 @@ struct WriteContext {
   let limits: AttendanceLimits
   let notifier: RosterNotifier
   let heads: CommitHeads
+  /// Nil if no notices are sent.
+  let noticeSignal: NoticeSignal?
   let random: @Sendable () -> UInt64
 
   static let countSQL = "UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value"
@@ -64,7 +66,8 @@ extension ReadTransaction {
     let settings = try queryOne(Self.settingsSQL) { row in
       try StoredJSON.message(LodgeSettings.self, row, 0, "the lodge's settings")
     }
-    guard let settings else { throw StoreError(.corrupt, "the lodge's settings are missing") }
+    guard var settings else { throw StoreError(.corrupt, "the lodge's settings are missing") }
+    LodgeRules.complete(&settings)
     return settings
   }
 }

@@ -4,7 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Writes a table as a CSV file, in chunks. Reads the next rows only after the previous chunk was sent.
+/// Writes a table as a CSV file in a format, in chunks. Reads the next rows only after the previous chunk was sent.
 struct CsvExport: Sendable {
   /// The size from which a chunk is sent.
   static let chunkBytes = 60_000
@@ -13,6 +13,7 @@ struct CsvExport: Sendable {
   let repository: any AttendanceRepository
   let limits: AttendanceLimits
   let caller: AttendanceCaller
+  var format = CsvFormat()
 
   func run(_ table: CsvTable, year: Int64?, send: (String) async throws -> Void) async throws {
     switch table {
@@ -25,17 +26,16 @@ struct CsvExport: Sendable {
   }
 
   private func members(_ send: (String) async throws -> Void) async throws {
-    var out: [UInt8] = []
-    CsvText.append(ImportReader.columns(of: .members).all, to: &out)
+    var out = start(ImportReader.columns(of: .members).all)
     try await memberPages { page in
       for member in page where member.eraseTime == nil {
         CsvText.append(
           [
             member.id, member.name, member.givenName, member.familyName, member.email,
-            CsvWords.word(member.degree, CsvWords.degrees), CsvWords.word(member.office, CsvWords.offices),
-            member.initiationDate, member.passingDate, member.raisingDate, String(member.active),
-            CsvWords.word(member.role, CsvWords.roles), member.userId,
-          ], to: &out)
+            word(member.degree, CsvWords.degrees), word(member.office, CsvWords.offices),
+            member.initiationDate, member.passingDate, member.raisingDate, word(member.active, CsvWords.booleans),
+            word(member.role, CsvWords.roles), member.userId,
+          ], separator: format.separator, to: &out)
       }
       try await flush(&out, atLeast: Self.chunkBytes, send)
     }
@@ -43,16 +43,16 @@ struct CsvExport: Sendable {
   }
 
   private func meetings(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
-    var out: [UInt8] = []
-    CsvText.append(ImportReader.columns(of: .meetings).all, to: &out)
+    var out = start(ImportReader.columns(of: .meetings).all)
     try await meetingPages(year) { page in
       for meeting in page {
         CsvText.append(
           [
             meeting.id, CsvWords.text(meeting.startTime), meeting.timeZone, meeting.discussion,
-            CsvWords.word(meeting.type, CsvWords.types), CsvWords.word(meeting.status, CsvWords.meetingStatuses),
-            meeting.location, String(meeting.hasDinner), meeting.introducedBy, meeting.notes, meeting.coverImageUrl,
-          ], to: &out)
+            word(meeting.type, CsvWords.types), word(meeting.status, CsvWords.meetingStatuses),
+            meeting.location, word(meeting.hasDinner, CsvWords.booleans), meeting.introducedBy, meeting.notes,
+            meeting.coverImageUrl,
+          ], separator: format.separator, to: &out)
       }
       try await flush(&out, atLeast: Self.chunkBytes, send)
     }
@@ -62,16 +62,19 @@ struct CsvExport: Sendable {
   /// Writes the newest meeting first, and its records by member number. Cells that repeat for a member or meeting are
   /// encoded once and copied.
   private func attendance(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
-    var out: [UInt8] = []
-    CsvText.append(ImportReader.columns(of: .attendance).all, to: &out)
+    var out = start(ImportReader.columns(of: .attendance).all)
     let members = try await memberCells()
+    let separator = format.separator
+    let lineEnd = [separator, UInt8(ascii: "\r"), UInt8(ascii: "\n")]
     let words = Dictionary(
-      uniqueKeysWithValues: CsvWords.statuses.map { ($0.1.rawValue, Array((",\($0.0)\r\n").utf8)) })
+      uniqueKeysWithValues: CsvWords.statuses.words.map { status in
+        (status.value.rawValue, [separator] + (format.isItalian ? status.italian : status.english).utf8 + lineEnd[1...])
+      })
     try await meetingPages(year) { page in
       for meeting in page {
-        var cells: [UInt8] = [UInt8(ascii: ",")]
+        var cells: [UInt8] = [separator]
         CsvText.append(meeting.id, to: &cells)
-        cells.append(UInt8(ascii: ","))
+        cells.append(separator)
         CsvText.append(CsvWords.text(meeting.startTime), to: &cells)
         var after: Int64 = 0
         while true {
@@ -80,7 +83,7 @@ struct CsvExport: Sendable {
             guard let member = members[row.member] else { continue }
             out += member
             out += cells
-            out += words[row.status] ?? Array(",\r\n".utf8)
+            out += words[row.status] ?? lineEnd
             after = row.member
           }
           try await flush(&out, atLeast: Self.chunkBytes, send)
@@ -100,7 +103,7 @@ struct CsvExport: Sendable {
       for member in page {
         var bytes: [UInt8] = []
         CsvText.append(member.id, to: &bytes)
-        bytes.append(UInt8(ascii: ","))
+        bytes.append(format.separator)
         CsvText.append(member.name, to: &bytes)
         cells[member.number] = bytes
       }
@@ -109,12 +112,11 @@ struct CsvExport: Sendable {
   }
 
   private func summary(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
-    var out: [UInt8] = []
-    CsvText.append(
+    var out = start(
       [
         "member_id", "name", "degree", "eligible", "counted", "present", "absent", "excused", "unconfirmed",
         "percentage", "current_streak", "best_streak",
-      ], to: &out)
+      ])
     try await pages(parts: 1) { query in
       query.page(try repository.summaries(query, year: year, includesInactive: false)) {
         [MemberRules.key(of: $0.name)]
@@ -128,12 +130,23 @@ struct CsvExport: Sendable {
           figures.bestStreak,
         ]
         CsvText.append(
-          [line.memberId, line.name, CsvWords.word(line.degree, CsvWords.degrees)] + numbers.map(String.init),
-          to: &out)
+          [line.memberId, line.name, word(line.degree, CsvWords.degrees)] + numbers.map(String.init),
+          separator: format.separator, to: &out)
       }
       try await flush(&out, atLeast: Self.chunkBytes, send)
     }
     try await flush(&out, atLeast: 1, send)
+  }
+
+  /// Returns the beginning of a file with its header.
+  private func start(_ columns: [String]) -> [UInt8] {
+    var out: [UInt8] = format.hasByteOrderMark ? Array("\u{FEFF}".utf8) : []
+    CsvText.append(format.header(columns), separator: format.separator, to: &out)
+    return out
+  }
+
+  private func word<V>(_ value: V, _ vocabulary: CsvVocabulary<V>) -> String {
+    vocabulary.word(value, isItalian: format.isItalian)
   }
 
   private func flush(

@@ -1,9 +1,9 @@
-/// Writes cells and rows as defined by RFC 4180, in UTF-8.
+/// Writes cells and rows as defined by RFC 4180, in UTF-8, with a comma or another separator.
 enum CsvText {
   /// Appends a row with its line break.
-  static func append(_ cells: [String], to out: inout [UInt8]) {
+  static func append(_ cells: [String], separator: UInt8 = UInt8(ascii: ","), to out: inout [UInt8]) {
     for (index, cell) in cells.enumerated() {
-      if index > 0 { out.append(UInt8(ascii: ",")) }
+      if index > 0 { out.append(separator) }
       append(cell, to: &out)
     }
     endRow(&out)

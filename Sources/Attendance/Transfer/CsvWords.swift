@@ -1,36 +1,52 @@
 import CampanileAPI
 import CampanileCodec
 
-/// The words for enums in files: the proto names in lower case without their prefixes.
-enum CsvWords {
-  static let degrees: [(String, Degree)] = [("apprentice", .apprentice), ("fellow", .fellow), ("master", .master)]
-  static let offices: [(String, Office)] = [
-    ("worshipful_master", .worshipfulMaster), ("senior_warden", .seniorWarden), ("junior_warden", .juniorWarden),
-    ("orator", .orator), ("secretary", .secretary), ("treasurer", .treasurer), ("almoner", .almoner),
-    ("master_of_ceremonies", .masterOfCeremonies), ("inner_guard", .innerGuard), ("tyler", .tyler),
-  ]
-  static let roles: [(String, MemberRole)] = [("member", .member), ("secretary", .secretary), ("admin", .admin)]
-  static let types: [(String, MeetingType)] = [
-    ("ordinary", .ordinary), ("extraordinary", .extraordinary), ("ceremony", .ceremony),
-  ]
-  static let meetingStatuses: [(String, MeetingStatus)] = [
-    ("scheduled", .scheduled), ("completed", .completed), ("cancelled", .cancelled),
-  ]
-  static let statuses: [(String, AttendanceStatus)] = [
-    ("present", .present), ("absent", .absent), ("excused", .excused), ("not_confirmed", .notConfirmed),
-  ]
-  static let booleans: [(String, Bool)] = [("true", true), ("false", false)]
+/// The words for the values of an enum in files, in both languages.
+struct CsvVocabulary<Value: Equatable & Sendable>: Sendable {
+  let words: [(english: String, italian: String, value: Value)]
+
+  init(_ words: [(english: String, italian: String, value: Value)]) { self.words = words }
 
   /// Returns the word for a value; empty if there is none.
-  static func word<V: Equatable>(_ value: V, _ words: [(String, V)]) -> String {
-    words.first { $0.1 == value }?.0 ?? ""
+  func word(_ value: Value, isItalian: Bool) -> String {
+    words.first { $0.value == value }.map { isItalian ? $0.italian : $0.english } ?? ""
   }
 
-  /// Returns the value for a word, ignoring case; nil if there is none.
-  static func value<V>(_ word: String, _ words: [(String, V)]) -> V? {
+  /// Returns the value for a word of either language, ignoring case; nil if there is none.
+  func value(_ word: String) -> Value? {
     let lower = word.lowercased()
-    return words.first { $0.0 == lower }?.1
+    return words.first { $0.english == lower || $0.italian.lowercased() == lower }?.value
   }
+}
+
+/// The words for enums in files. The English ones are the proto names in lower case without their prefixes.
+enum CsvWords {
+  static let degrees = CsvVocabulary<Degree>([
+    ("apprentice", "Apprendista", .apprentice), ("fellow", "Compagno", .fellow), ("master", "Maestro", .master),
+  ])
+  static let offices = CsvVocabulary<Office>([
+    ("worshipful_master", "Ven.mo Maestro", .worshipfulMaster), ("senior_warden", "1° Sorvegliante", .seniorWarden),
+    ("junior_warden", "2° Sorvegliante", .juniorWarden), ("orator", "Oratore", .orator),
+    ("secretary", "Segretario", .secretary), ("treasurer", "Tesoriere", .treasurer),
+    ("almoner", "Ospitaliere", .almoner), ("master_of_ceremonies", "Maestro delle Cerimonie", .masterOfCeremonies),
+    ("inner_guard", "Copritore Interno", .innerGuard), ("tyler", "Copritore Esterno", .tyler),
+  ])
+  static let roles = CsvVocabulary<MemberRole>([
+    ("member", "fratello", .member), ("secretary", "segretario", .secretary), ("admin", "amministratore", .admin),
+  ])
+  static let types = CsvVocabulary<MeetingType>([
+    ("ordinary", "ordinaria", .ordinary), ("extraordinary", "straordinaria", .extraordinary),
+    ("ceremony", "cerimonia", .ceremony),
+  ])
+  static let meetingStatuses = CsvVocabulary<MeetingStatus>([
+    ("scheduled", "programmata", .scheduled), ("completed", "completata", .completed),
+    ("cancelled", "annullata", .cancelled),
+  ])
+  static let statuses = CsvVocabulary<AttendanceStatus>([
+    ("present", "presente", .present), ("absent", "assente", .absent), ("excused", "giustificato", .excused),
+    ("not_confirmed", "non confermato", .notConfirmed),
+  ])
+  static let booleans = CsvVocabulary<Bool>([("true", "sì", true), ("false", "no", false)])
 
   /// Returns RFC 3339 as ProtoJSON writes it, without the quotes.
   static func text(_ time: ProtoTimestamp?) -> String {

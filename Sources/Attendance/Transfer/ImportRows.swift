@@ -44,7 +44,7 @@ struct ImportRows: Sendable, Hashable {
   }
 }
 
-/// Decodes rows by the names of their columns.
+/// Decodes rows by the names of their columns, in either language.
 struct ImportReader {
   private let table: CsvTable
   private let columns: [String]
@@ -72,7 +72,7 @@ struct ImportReader {
 
   init(_ text: CsvTableText, table: CsvTable) {
     self.table = table
-    columns = text.header
+    columns = text.header.map(CsvColumns.english(_:))
     let known = Self.columns(of: table)
     for (index, name) in columns.enumerated() {
       let shown = String(name.unicodeScalars.prefix(64))
@@ -131,10 +131,10 @@ private struct Cells {
   }
 
   /// Returns the value of a word; nil if the cell is empty. Records an error for an unknown word.
-  private mutating func word<V>(_ column: String, _ words: [(String, V)]) -> V? {
+  private mutating func word<V>(_ column: String, _ vocabulary: CsvVocabulary<V>) -> V? {
     guard let cell = values[column], !cell.isEmpty else { return nil }
-    if let value = CsvWords.value(cell, words) { return value }
-    fail(column, "WORD_UNKNOWN", "must be one of " + words.map(\.0).joined(separator: ", "))
+    if let value = vocabulary.value(cell) { return value }
+    fail(column, "WORD_UNKNOWN", "must be one of " + vocabulary.words.map(\.english).joined(separator: ", "))
     return nil
   }
 
@@ -243,21 +243,5 @@ private struct Cells {
       fail(values["meeting_id"] == nil ? "meeting_start_time" : "meeting_id", Reason.required.rawValue, "must be given")
     }
     return nil
-  }
-}
-
-/// The columns in files that correspond to fields of requests.
-enum CsvColumns {
-  private static let names = ["givenName": "first_name", "familyName": "last_name"]
-
-  /// Returns the column of a field: `passing_date` for `passingDate`.
-  static func column(of field: String) -> String {
-    if let name = names[field] { return name }
-    var name = ""
-    for character in field {
-      if character.isUppercase { name += "_" }
-      name += character.lowercased()
-    }
-    return name
   }
 }

@@ -27,7 +27,7 @@ struct MemberExport: Sendable {
       try await send(.feed($0))
     }
     try await pages(parts: 2, "attendance") { query in
-      query.page(try repository.attendance(ofMember: member, year: nil, query)) { found in
+      query.page(try repository.attendance(ofMember: member, year: nil, sinceDay: nil, query)) { found in
         [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
       }
     } each: {

@@ -103,6 +103,8 @@ LODGE = [
     ("Jürgen Groß", "master", "orator", "1998-04-07", ""),
     ("Sofia Conti", "apprentice", "", "2025-03-04", ""),
 ]
+# Roles by office; other members have the role member.
+ROLES = {"worshipful_master": "admin", "secretary": "secretary"}
 DISCUSSIONS = ["La pietra grezza", "Le due colonne", "Il silenzio dell'apprendista", "La stella fiammeggiante",
                "Il viaggio del compagno", "La squadra e il compasso", "La volta stellata", "Bilancio e «opere buone»"]
 PEOPLE = ["Sofia", "Niccolò", "Zoë", "Jürgen", "陽菜", "Mariam", "Łukasz", "O'Brien"]
@@ -211,7 +213,7 @@ def table(rows):
 def lodge(chance):
     """Returns members, the meetings of two years, and the attendance records of past meetings."""
     members = [{"name": name, "degree": degree, "office": office, "initiation_date": initiation,
-                "role": "secretary" if office == "secretary" else "member", "user_id": user_id}
+                "role": ROLES.get(office, "member"), "user_id": user_id}
                for name, degree, office, initiation, user_id in LODGE]
     meetings, records = [], []
     day = datetime.datetime(2024, 1, 16, 18, 30, tzinfo=datetime.timezone.utc)

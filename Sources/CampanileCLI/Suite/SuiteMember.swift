@@ -37,8 +37,10 @@ public struct SuiteMember: Sendable, Hashable {
       links: ["notifications": "--notifications-address"]),
     SuiteMember(
       name: "sync", executable: "campanile-sync", portOffset: 3, httpOffset: 100,
+      links: ["notifications": "--notifications-address", "activities": "--activities-address"]),
+    SuiteMember(
+      name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100,
       links: ["notifications": "--notifications-address"]),
-    SuiteMember(name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
 

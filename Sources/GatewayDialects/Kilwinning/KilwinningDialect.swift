@@ -28,7 +28,7 @@ struct KilwinningDialect: HTTPDialect {
   }
 
   enum Action: Sendable, Hashable {
-    case login, logout, current, members, confirm, meetings, summaries, createMeeting
+    case login, logout, current, members, confirm, meetings, years, summaries, summariesFile, createMeeting
     case updateMember(Int64), presences(Int64), statistics(Int64), updateMeeting(Int64), deleteMeeting(Int64)
 
     var takesBody: Bool {
@@ -45,7 +45,9 @@ struct KilwinningDialect: HTTPDialect {
       case .current: .method(SessionsServiceMethods.getCurrentMember)
       case .confirm: .method(AttendanceServiceMethods.confirmAttendance)
       case .meetings: .method(MeetingsServiceMethods.listMeetings)
+      case .years: .method(MeetingsServiceMethods.listMeetingYears)
       case .summaries: .method(StatisticsServiceMethods.listMemberSummaries)
+      case .summariesFile: .method(LodgeServiceMethods.exportCsv)
       case .createMeeting: .method(MeetingsServiceMethods.createMeeting)
       case .updateMember: .method(MembersServiceMethods.updateMember)
       case .presences: .method(AttendanceServiceMethods.listMemberAttendance)
@@ -97,9 +99,11 @@ struct KilwinningDialect: HTTPDialect {
     case ["fratelli", ":id"]: return ["PUT": .updateMember(id)]
     case ["presenze"]: return ["POST": .confirm]
     case ["presenze", "riepilogo-fratelli"]: return ["GET": .summaries]
+    case ["presenze", "riepilogo-fratelli.csv"]: return ["GET": .summariesFile]
     case ["presenze", "fratello", ":id"]: return ["GET": .presences(id)]
     case ["presenze", "fratello", ":id", "statistiche"]: return ["GET": .statistics(id)]
     case ["tornate"]: return ["GET": .meetings]
+    case ["tornate", "anni"]: return ["GET": .years]
     case ["admin", "tornate"]: return ["POST": .createMeeting]
     case ["admin", "tornate", ":id"]: return ["PUT": .updateMeeting(id), "DELETE": .deleteMeeting(id)]
     default: return [:]
@@ -144,22 +148,4 @@ struct KilwinningCaller: Sendable {
   static let picker = InnerCalls.Identity.trusted(principal: "service/kilwinning", scopes: "admin")
 
   var isStranger: Bool { identity == .bearer(nil) }
-}
-
-/// The query parameters of the app.
-struct KilwinningQuery: Sendable {
-  /// The year; 0 means all.
-  var year: Int32 = 0
-  var status: String?
-
-  /// Throws INVALID_ARGUMENT `FIELD_INVALID` for an invalid year.
-  init(_ query: QueryText) throws(RPCError) {
-    if let text = query["anno"], !text.isEmpty, text.lowercased() != "tutti" {
-      guard text.utf8.count == 4, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int32(text),
-        number > 0
-      else { throw RPCError.invalidField("anno", "it must be a year or Tutti") }
-      year = number
-    }
-    if let text = query["stato"], !text.isEmpty, text.lowercased() != "tutti" { status = text }
-  }
 }

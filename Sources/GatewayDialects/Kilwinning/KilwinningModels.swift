@@ -6,8 +6,10 @@ import GatewayHTTP
 enum KilwinningModels {
   /// Returns a member in the app's form.
   ///
-  /// - Parameter isKnown: Whether the caller has logged in. Otherwise the result has only the data of the picker.
-  static func brother(_ member: Member, isKnown: Bool = true) -> JSONTree {
+  /// - Parameter zone: The lodge's time zone, which defines the instants of days. Nil for a caller who has not logged in:
+  ///   the result then has only the data of the picker.
+  static func brother(_ member: Member, zone: String?) -> JSONTree {
+    let isKnown = zone != nil
     let names = names(of: member)
     let degree = KilwinningWords.word(member.degree, KilwinningWords.degrees)
     var tree: [String: JSONTree] = [
@@ -17,15 +19,19 @@ enum KilwinningModels {
       "admin_access": .bool(isKnown && isAdmin(member)),
       "registration_date": .string(DialectTimes.text(member.createTime)),
     ]
-    guard isKnown else { return .object(tree) }
+    // The first server has only this key. Like the app's, it is absent without an office.
+    if member.office != .noneValue, member.office != .unspecified {
+      tree["carica_fissa"] = .string(KilwinningWords.word(member.office, KilwinningWords.offices))
+    }
+    guard let zone else { return .object(tree) }
     for (key, day) in [
       ("data_iniziazione", member.initiationDate), ("data_passaggio", member.passingDate),
       ("data_elevazione", member.raisingDate),
-    ] where !day.isEmpty { tree[key] = .string(DialectTimes.text(day: day)) }
+    ] where !day.isEmpty { tree[key] = .string(DialectTimes.text(day: day, zone: zone)) }
     return .object(tree)
   }
 
-  /// Returns whether the app shows the functions for managing meetings.
+  /// Returns whether the app shows the functions for managing meetings and degrees. Both roles may call all of them.
   static func isAdmin(_ member: Member) -> Bool { member.role == .admin || member.role == .secretary }
 
   /// Returns the first and last name. If neither is set, splits the full name.
@@ -78,6 +84,13 @@ enum KilwinningModels {
       "percentuale": .integer(Int64(found.percentage)), "presenze_consecutive": .integer(Int64(found.currentStreak)),
       "consecutive_presences": .integer(Int64(found.currentStreak)),
       "personal_record": .integer(Int64(found.bestStreak)), "attendance_rate": .double(found.rate),
+    ])
+  }
+
+  static func year(_ found: MeetingYear) -> JSONTree {
+    .object([
+      "anno": .integer(Int64(found.year)), "tornate": .integer(Int64(found.meetingCount)),
+      "completate": .integer(Int64(found.completedCount)),
     ])
   }
 

@@ -6,15 +6,42 @@ import GatewayHTTP
 
 // Meetings (tornate).
 extension KilwinningSession {
+  /// Returns meetings, newest first.
+  ///
+  /// The app requests `stato=programmata` for its next meetings. Past meetings that nobody has completed are therefore
+  /// omitted; they are in the list of their year.
   func meetings(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var status = MeetingStatus.unspecified
     if let word = query.status { status = try known(word, KilwinningWords.statuses, "stato") }
+    if status == .scheduled {
+      let found = try await upcoming(calls).filter { query.year == 0 || $0.year == query.year }
+      return DialectAnswer(200, .array(found.reversed().map(KilwinningModels.tornata)))
+    }
     let found: [Meeting] = try await pages { (token) async throws(RPCError) in
       let request = ListMeetingsRequest(pageSize: 1000, pageToken: token, year: query.year, status: status)
       let page: ListMeetingsResponse = try await call(MeetingsServiceMethods.listMeetings, request, calls)
       return (page.meetings, page.nextPageToken)
     }
     return DialectAnswer(200, .array(found.map(KilwinningModels.tornata)))
+  }
+
+  private func upcoming(_ calls: InnerCalls) async throws(RPCError) -> [Meeting] {
+    try await pages { (token) async throws(RPCError) in
+      let request = ListUpcomingMeetingsRequest(pageSize: 1000, pageToken: token)
+      let page: ListUpcomingMeetingsResponse = try await call(
+        MeetingsServiceMethods.listUpcomingMeetings, request, calls)
+      return (page.meetings, page.nextPageToken)
+    }
+  }
+
+  /// Returns the years that have meetings, newest first.
+  func years(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
+    let found: [MeetingYear] = try await pages { (token) async throws(RPCError) in
+      let request = ListMeetingYearsRequest(pageSize: 1000, pageToken: token)
+      let page: ListMeetingYearsResponse = try await call(MeetingsServiceMethods.listMeetingYears, request, calls)
+      return (page.years, page.nextPageToken)
+    }
+    return DialectAnswer(200, .array(found.map(KilwinningModels.year)))
   }
 
   func createMeeting(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {

@@ -10,7 +10,8 @@ extension KilwinningSession {
     if !caller.isStranger {
       do throws(RPCError) {
         let found = try await list(calls, as: caller.identity)
-        return DialectAnswer(200, .array(found.map { KilwinningModels.brother($0) }))
+        let zone = try await zone(calls, as: caller.identity)
+        return DialectAnswer(200, .array(found.map { KilwinningModels.brother($0, zone: zone) }))
       } catch {
         // An ended session shows the picker again, and its cookie is still sent.
         guard error.code == .unauthenticated, caller.session != nil else { throw error }
@@ -19,7 +20,7 @@ extension KilwinningSession {
     var answer = try await dialect.picker.answer { [self] in
       do throws(RPCError) {
         let found = try await list(calls, as: KilwinningCaller.picker)
-        return .success(DialectAnswer(200, .array(found.map { KilwinningModels.brother($0, isKnown: false) })))
+        return .success(DialectAnswer(200, .array(found.map { KilwinningModels.brother($0, zone: nil) })))
       } catch { return .failure(error) }
     }
     if caller.session != nil { answer.headers.append(noCookie) }
@@ -60,11 +61,27 @@ extension KilwinningSession {
     guard !mask.isEmpty else {
       let request = GetMemberRequest(memberId: member.id)
       let response: GetMemberResponse = try await call(MembersServiceMethods.getMember, request, calls)
-      return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
+      return DialectAnswer(200, try await brother(response.member, calls, as: caller.identity))
     }
     let request = UpdateMemberRequest(member: member, updateMask: .init(paths: mask))
     let response: UpdateMemberResponse = try await call(MembersServiceMethods.updateMember, request, calls)
-    return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
+    return DialectAnswer(200, try await brother(response.member, calls, as: caller.identity))
+  }
+
+  /// Returns a member in the app's form for a caller who has logged in.
+  func brother(
+    _ member: Member?, _ calls: InnerCalls, as identity: InnerCalls.Identity
+  ) async throws(RPCError) -> JSONTree {
+    let member = member ?? Member()
+    let hasDay = [member.initiationDate, member.passingDate, member.raisingDate].contains { !$0.isEmpty }
+    return KilwinningModels.brother(member, zone: hasDay ? try await zone(calls, as: identity) : "")
+  }
+
+  /// Returns the lodge's time zone.
+  private func zone(_ calls: InnerCalls, as identity: InnerCalls.Identity) async throws(RPCError) -> String {
+    let response: GetLodgeSettingsResponse = try await calls.unary(
+      LodgeServiceMethods.getLodgeSettings, GetLodgeSettingsRequest(), as: identity)
+    return response.settings?.timeZone ?? ""
   }
 
   /// Returns the day in the lodge's time zone, because the app sends an instant in its device's time zone.
@@ -73,8 +90,6 @@ extension KilwinningSession {
     guard let time = DialectTimes.time(text) else {
       throw RPCError.invalidField(key, "it must be an instant such as 2025-11-25T18:30:00Z")
     }
-    let response: GetLodgeSettingsResponse = try await call(
-      LodgeServiceMethods.getLodgeSettings, GetLodgeSettingsRequest(), calls)
-    return DialectTimes.day(time, zone: response.settings?.timeZone ?? "")
+    return DialectTimes.day(time, zone: try await zone(calls, as: caller.identity))
   }
 }

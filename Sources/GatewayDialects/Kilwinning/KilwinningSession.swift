@@ -22,8 +22,10 @@ struct KilwinningSession: Sendable {
     case .presences(let id): try await presences(id, calls)
     case .statistics(let id): try await statistics(id, calls)
     case .summaries: try await summaries(calls)
+    case .summariesFile: try await summariesFile(calls)
     case .confirm: try await confirm(body, calls)
     case .meetings: try await meetings(calls)
+    case .years: try await years(calls)
     case .createMeeting: try await createMeeting(body, calls)
     case .updateMeeting(let id): try await updateMeeting(id, body, calls)
     case .deleteMeeting(let id): try await deleteMeeting(id, calls)
@@ -43,7 +45,8 @@ struct KilwinningSession: Sendable {
     return DialectAnswer(
       200,
       .object([
-        "user": KilwinningModels.brother(member), "admin_access": .bool(KilwinningModels.isAdmin(member)),
+        "user": try await brother(member, calls, as: .session(response.sessionToken)),
+        "admin_access": .bool(KilwinningModels.isAdmin(member)),
       ]), headers: [cookie(response.sessionToken, response.session)] + deviceCookie(response.deviceToken))
   }
 
@@ -74,7 +77,7 @@ struct KilwinningSession: Sendable {
     let response: GetCurrentMemberResponse = try await call(
       SessionsServiceMethods.getCurrentMember, GetCurrentMemberRequest(), calls)
     let renewed = caller.session.map { [cookie($0, response.session)] } ?? []
-    return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()), headers: renewed)
+    return DialectAnswer(200, try await brother(response.member, calls, as: caller.identity), headers: renewed)
   }
 
   /// Ends the session. A session that has already ended is not an error, because the app forgets its user in any case.

@@ -123,4 +123,14 @@ package struct DialectAnswer: Sendable, Hashable {
     tree.write(to: &writer)
     body = writer.withUnsafeBytes { Array($0) }
   }
+
+  /// Creates a response with a file as its body.
+  package init(file: [UInt8], contentType: String, name: String) {
+    status = 200
+    headers = [
+      Header(name: "Cache-Control", value: "no-store"), Header(name: "Content-Type", value: contentType),
+      Header(name: "Content-Disposition", value: "attachment; filename=\"\(name)\""),
+    ]
+    body = file
+  }
 }

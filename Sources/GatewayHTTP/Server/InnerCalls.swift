@@ -48,8 +48,26 @@ package struct InnerCalls: Sendable {
     }
   }
 
+  /// Makes a server-streaming call and returns all its messages.
+  ///
+  /// - Parameter bytesMax: The maximum size of all messages in JSON.
+  /// - Throws: The errors of `unary`, and RESOURCE_EXHAUSTED `ANSWER_TOO_LONG` for longer messages.
+  package func collect<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, as identity: Identity, bytesMax: Int
+  ) async throws(RPCError) -> [R] {
+    let received = InnerMessages(sizeBytesMax: bytesMax)
+    _ = try await start(method, request.jsonUTF8Bytes(), Head(identity, [], remoteAddress), messages: received)
+    do throws(ProtoJSONError) {
+      var messages: [R] = []
+      for message in received.taken { messages.append(try R(jsonUTF8: message)) }
+      return messages
+    } catch {
+      throw RPCError(.internalError, "cannot decode a message of \(method.path)", reason: "RESPONSE_INVALID")
+    }
+  }
+
   private func start(
-    _ method: MethodDescriptor, _ request: [UInt8], _ head: Head
+    _ method: MethodDescriptor, _ request: [UInt8], _ head: Head, messages: InnerMessages? = nil
   ) async throws(RPCError) -> [UInt8] {
     let promise = loop.makePromise(of: [UInt8].self)
     let slot = CallSlot()
@@ -57,7 +75,9 @@ package struct InnerCalls: Sendable {
     do {
       return try await withTaskCancellationHandler {
         loop.execute { [self] in
-          let call = call(head, InnerTransport(self, promise))
+          let transport = InnerTransport(self, promise)
+          transport.messages = messages
+          let call = call(head, transport)
           call.setDeadline(timeoutMs: Self.timeoutMs)
           guard slot.keep(call) else { return call.abort(Self.cancelled) }
           path.withUnsafeBytes { name in
@@ -150,13 +170,45 @@ private final class CallSlot: Sendable {
   }
 }
 
+/// The messages of a server stream. Filled on the call's loop, and read after the reply.
+private final class InnerMessages: Sendable {
+  private struct State {
+    var messages: [[UInt8]] = []
+    var sizeBytes = 0
+  }
+  let sizeBytesMax: Int
+  private let state = Mutex(State())
+
+  init(sizeBytesMax: Int) { self.sizeBytesMax = sizeBytesMax }
+
+  static var tooLong: RPCError {
+    RPCError(.resourceExhausted, "the stream is too long for one response", reason: "ANSWER_TOO_LONG")
+  }
+
+  var taken: [[UInt8]] { state.withLock { $0.messages } }
+
+  /// Returns false if the messages are too long together.
+  func take(_ message: UnsafeRawBufferPointer) -> Bool {
+    state.withLock { state in
+      state.sizeBytes += message.count
+      guard state.sizeBytes <= sizeBytesMax else { return false }
+      state.messages.append(Array(message))
+      return true
+    }
+  }
+}
+
 /// The transport of one inner call. Completes a promise with the reply.
 private final class InnerTransport: CallTransport {
+  private let loop: any EventLoop
   private let promise: EventLoopPromise<[UInt8]>
   /// Called when the service accepts more messages. Released with the reply.
   var onCredit: (() -> Void)?
+  /// The messages of a server stream; nil for a call without one.
+  var messages: InnerMessages?
 
   init(_ calls: InnerCalls, _ promise: EventLoopPromise<[UInt8]>) {
+    loop = calls.loop
     self.promise = promise
     super.init(loops: calls.loops, loop: calls.loop, limits: WireLimits())
     remoteAddress = calls.remoteAddress
@@ -171,4 +223,13 @@ private final class InnerTransport: CallTransport {
     promise.fail(error)
   }
   override func grantCredit(to call: ServerCall, _ credit: StreamCredit) { onCredit?() }
+  override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
+    call.sent(bytes: message.count)
+    let isTaken = messages?.take(message) ?? false
+    // Later, because the call is sending.
+    let bound = NIOLoopBound(call, eventLoop: loop)
+    loop.execute {
+      if isTaken { bound.value.restoreOutboundCredit() } else { bound.value.abort(InnerMessages.tooLong) }
+    }
+  }
 }

@@ -1,0 +1,21 @@
+import CampanileBase
+import Synchronization
+
+/// Wakes the schedule of notices after a commit that changed when the next one is due.
+///
+/// Writes call `changed` on the writer's thread.
+final class NoticeSignal: Sendable {
+  let signal = WakeSignal()
+  private let isChanged = Mutex(false)
+
+  func changed() { isChanged.withLock { $0 = true } }
+
+  /// Runs after every commit, successful or not. A spurious wake-up is harmless.
+  func committed() {
+    let mustNotify = isChanged.withLock { isChanged in
+      defer { isChanged = false }
+      return isChanged
+    }
+    if mustNotify { signal.notify() }
+  }
+}
