@@ -46,7 +46,7 @@ public enum NotificationsMigrations {
       """),
     sharesAndSchedules, searchAndRetention, searchWords,
     Migration("0005-change-traces", "ALTER TABLE changes ADD COLUMN trace TEXT"),
-    searchByUser, invitations, bucketSettings, storedNames,
+    searchByUser, invitations, bucketSettings, storedNames, engagement,
   ]
 
   /// - `buckets`: a shared bucket has one row per member, all with the same id. `owner_id` names the owner and is empty

@@ -1,8 +1,8 @@
 import CampanileService
 import CampanileStore
 
-/// Purges rows that are retained for 30 days: deleted notifications and buckets, the delivery log, action runs, and
-/// ended invitations and invite codes.
+/// Purges rows that are retained for 30 days: deleted notifications and buckets, the delivery log, action runs, reports
+/// by devices, and ended invitations and invite codes.
 struct NotificationRetention: Sendable {
   let store: Store
   let notifier: CommitNotifier
@@ -59,7 +59,11 @@ struct NotificationRetention: Sendable {
     count += try await repeating {
       try Self.dropBucketRows(before: cutoff, nowMs: nowMs, rowsMax: rowsMax, notifier, $0)
     }
-    for sql in [Self.deliveriesSQL, Self.runsSQL, Self.invitationsSQL, Self.inviteCodesSQL] {
+    count += try await repeating { try EngagementTable.purge(before: cutoff, rowsMax: rowsMax, $0) }
+    let statements = [
+      Self.deliveriesSQL, Self.runsSQL, Self.invitationsSQL, Self.inviteCodesSQL, EngagementTable.oldCountsSQL,
+    ]
+    for sql in statements {
       count += try await repeating { try $0.execute(sql, [.integer(cutoff), .int(rowsMax)]) }
     }
     return count
@@ -108,6 +112,7 @@ struct NotificationRetention: Sendable {
       return deleted.count
     }
     let keys = try transaction.execute(keysSQL, key)
+    try transaction.execute(EngagementTable.dropCountsSQL, key)
     try transaction.clearTimers(of: id, user: user)
     try transaction.execute(deleteBucketSQL, key)
     return keys + 1

@@ -34,12 +34,13 @@ extension WriteTransaction {
     return deleted
   }
 
-  /// Deletes everything that belongs to a notification: its timers, its delivery log, and media that no other one
-  /// refers to.
+  /// Deletes everything that belongs to a notification: its timers, its delivery log, reports about it, and media that
+  /// no other one refers to.
   func deleteAttendants(of id: String, user: String) throws {
     let key: [SQLValue] = [.text(user), .text(id)]
     try clearTimers(of: id, user: user)
     try execute(Deletion.deliveriesSQL, key)
+    try execute(EngagementTable.ofCopySQL, key)
     let contents = try query(Deletion.refsSQL, key) { try $0.text(0) }
     for content in contents { try execute(Deletion.contentSQL, [.text(content)]) }
   }

@@ -1,0 +1,21 @@
+import APNs
+import CampanileCodec
+import CampanileService
+
+/// What a receipt of an alert's push contains besides the `apns-id`, which the queue assigns.
+struct ReceiptSeed: Sendable, Hashable {
+  /// The key for this alert's receipts, from Notifications.
+  var alertKey: [UInt8]
+  var userID: String
+  var alertID: String
+  var deviceID: String
+
+  /// Returns the payload with the member `rct`. A payload without room for it remains unchanged: the alert matters more
+  /// than its receipt.
+  func adding(to payload: [UInt8], pushID: String) -> [UInt8] {
+    let receipt = PushReceipt(userID: userID, alertID: alertID, deviceID: deviceID, pushID: pushID)
+    guard payload.last == UInt8(ascii: "}"), let text = receipt.text(alertKey: alertKey) else { return payload }
+    let signed = payload.dropLast() + Array(",\"rct\":\(ProtoValue(string: text).json)}".utf8)
+    return signed.count <= APNsLimits.payloadBytesMax ? Array(signed) : payload
+  }
+}
