@@ -18,6 +18,10 @@ final class Simulator: Sendable {
     /// Screens by token, or by `channel/` and the channel's id.
     var screens: [String: Screen] = [:]
     var channels: [String: ChannelRecord] = [:]
+    /// Devices without a connection: their names, or tokens of devices of their own.
+    var offlineDevices: Set<String> = []
+    /// The notification that APNs stores for an offline device and a bundle id.
+    var storedPushes: [StoredPush.Place: StoredPush] = [:]
     var log: PushLog
     var statistics = SimulatorStatistics()
     var faults: FaultPlan

@@ -19,6 +19,10 @@ public struct SimulatorLimits: Sendable, Hashable {
   public var tokenRenewalScope = TokenRenewalScope.connection
   /// Maximum lead of a sender's clock over the simulator's.
   public var clockSkewMs: Int64 = 60_000
+  /// Updates of an activity with priority 10 that a device displays within an hour; 0 for all.
+  public var updatesPerHourMax = 0
+  /// Background pushes that a device passes to an app within an hour; 0 for all.
+  public var backgroundsPerHourMax = 0
   /// Whether only registered tokens are valid. Otherwise every well-formed token is valid and belongs to the first app
   /// that uses it.
   public var registeredTokensOnly = false

@@ -42,6 +42,8 @@ public final class ActivitiesComponent: Sendable {
   public let pushes: PushDeliveryService
   public let signing: SigningService
   public let channels: BroadcastChannelsService
+  public let groups: ActivityGroupsService
+  public let widgets: WidgetsService
   public let store: Store
   let repository: SQLiteActivitiesRepository
   let timerLoop: TimerLoop<SQLiteActivitiesRepository>
@@ -85,7 +87,8 @@ public final class ActivitiesComponent: Sendable {
       migrations: ActivitiesMigrations.all)
     let policy = ActivitiesPolicy(
       environments: Set(configuration.delivery.endpoints.push.keys), contentDates: configuration.contentDates,
-      canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) }, reportsDeliveries: reporter != nil)
+      canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) },
+      criticalAlertApps: configuration.criticalAlertApps, reportsDeliveries: reporter != nil)
     do {
       let repository = try await SQLiteActivitiesRepository(
         store: store, limits: limits, policy: policy, stateWriter: stateWriter, random: environment.random)
@@ -105,6 +108,8 @@ public final class ActivitiesComponent: Sendable {
       tokens = PushTokensService(repository: repository, limits: limits, policy: policy)
       timers = TimersService(repository: repository, policy: policy)
       rooms = RoomsService(repository: repository, policy: policy)
+      groups = ActivityGroupsService(repository: repository, limits: limits)
+      widgets = WidgetsService(repository: repository)
       unread = UnreadService(repository: repository, policy: policy)
       debugging = ActivityDebugService(repository: repository, policy: policy)
       timerLoop = TimerLoop(repository: repository)
@@ -145,7 +150,7 @@ public final class ActivitiesComponent: Sendable {
 
   /// The services to register with an RPC server.
   public var services: [any RPCService] {
-    [activities, tokens, timers, rooms, unread, debugging, pushes, signing, channels]
+    [activities, tokens, timers, rooms, unread, debugging, pushes, signing, channels, groups, widgets]
   }
 
   /// Numbers of requests to APNs by response status and reason; the set of labels is bounded.

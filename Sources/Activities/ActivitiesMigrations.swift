@@ -2,7 +2,18 @@ public import CampanileStore
 
 /// The schema of the Activities store; migrations run forward only.
 public enum ActivitiesMigrations {
-  public static let all: [Migration] = [activities] + DeliveryMigrations.all + [AlertReports.migration, contract]
+  public static let all: [Migration] =
+    [activities] + DeliveryMigrations.all + [AlertReports.migration, contract, groups]
+
+  /// Adds groups of activities that are updated together, and activities whose pushes are stopped.
+  private static let groups = Migration(
+    "0103-groups",
+    """
+    ALTER TABLE activities ADD COLUMN group_id TEXT NOT NULL DEFAULT '';
+    ALTER TABLE activities ADD COLUMN pushes_stopped BIGINT NOT NULL DEFAULT 0;
+    CREATE INDEX activities_group ON activities (app, group_id, user_id, id)
+      WHERE ended_at_ms IS NULL AND group_id <> '';
+    """)
 
   /// - `users`: counters of each user, and the sequence up to which their log was compacted.
   /// - `activities`: what an update reads and writes. `token_ids` lists the update tokens in use, so that an update

@@ -42,6 +42,20 @@ protocol ActivitiesRepository: Sendable {
   func update(_ entries: [Result<ActivityUpdate, RPCError>], user: String) async throws -> [Result<Activity, RPCError>]
   /// Ends an activity now or schedules its end. Returns an activity that has already ended unchanged.
   func end(_ request: EndActivityRequest, _ end: PlannedEnd, user: String) async throws -> StoredActivity
+  /// Stops or continues the pushes of a live activity's states. Continuing pushes the newest state.
+  ///
+  /// - Throws: NOT_FOUND; FAILED_PRECONDITION, reason `ACTIVITY_ENDED`; RESOURCE_EXHAUSTED, reason `PUSHES_EXHAUSTED`.
+  func setPushes(_ areEnabled: Bool, ofActivity id: String, user: String) async throws -> Activity
+  /// Changes a page of the live activities of a group, of any user, in one commit.
+  func updateGroup(_ query: GroupQuery, _ change: StateChange, idempotency: IdempotentRequest?) async throws
+    -> UpdateActivityGroupResponse
+  /// Ends a page of the live activities of a group, of any user, in one commit.
+  func endGroup(_ query: GroupQuery, _ change: StateChange, idempotency: IdempotentRequest?) async throws
+    -> EndActivityGroupResponse
+  /// Pushes a reload to the user's widgets and controls, once for a request id.
+  func reload(_ reload: WidgetReload, idempotency: IdempotentRequest?) async throws -> ReloadWidgetsResponse
+  /// Returns an unused activity id.
+  func newActivityID() -> String
   /// Changes the live activities of a driver, of one subject or (nil) of all.
   ///
   /// - Parameter respond: Creates the response, which is stored for repetitions, from the activities that were found.
@@ -88,6 +102,10 @@ protocol PushTokensRepository: Sendable {
   func register(_ draft: TokenDraft, user: String) async throws -> (token: PushToken, isSuperseded: Bool)
   /// Sets the values of an installation's tokens and returns the number of its tokens in use. Nil keeps a value.
   func update(_ installation: InstallationKey, _ values: InstallationValues) async throws -> Int
+  /// Returns the digits of the newest update token of an activity, of one installation or (empty) of any.
+  ///
+  /// - Throws: NOT_FOUND for the activity or, reason `TOKEN_NOT_FOUND`, for its token.
+  func updateToken(ofActivity id: String, installationID: String, user: String) throws -> String
   func token(_ id: String, user: String) throws -> PushToken
   func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushToken]
   func deleteToken(_ id: String, user: String) async throws

@@ -68,6 +68,15 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     return EndActivityResponse(activity: try await repository.end(request, end, user: user).message)
   }
 
+  public func setActivityPushes(
+    _ request: SetActivityPushesRequest, context: CallContext
+  ) async throws -> SetActivityPushesResponse {
+    let user = try context.requireUser()
+    try request.checkConstraints()
+    return SetActivityPushesResponse(
+      activity: try await repository.setPushes(request.enabled, ofActivity: request.activityId, user: user))
+  }
+
   public func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse {
     let user = try context.requireUser()
     return try repository.activity(request.activityId, user: user)

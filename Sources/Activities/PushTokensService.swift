@@ -1,10 +1,11 @@
 public import CampanileAPI
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
 /// Implements `campanile.activities.v1.PushTokensService`.
 ///
-/// Every object belongs to the calling user. Responses contain redacted tokens only.
+/// Every object belongs to the calling user. Responses contain redacted tokens, except that of `getActivityPushToken`.
 public struct PushTokensService: PushTokensServiceProtocol {
   let repository: any PushTokensRepository
   let limits: ActivitiesLimits
@@ -27,6 +28,16 @@ public struct PushTokensService: PushTokensServiceProtocol {
       user: try context.requireUser(), app: request.app, id: request.installationId)
     let count = try await repository.update(installation, try InstallationValues(request))
     return UpdateInstallationResponse(tokenCount: Int32(clamping: count))
+  }
+
+  public func getActivityPushToken(
+    _ request: GetActivityPushTokenRequest, context: CallContext
+  ) async throws -> GetActivityPushTokenResponse {
+    let user = try context.requireUser()
+    try request.checkConstraints()
+    return GetActivityPushTokenResponse(
+      token: try repository.updateToken(
+        ofActivity: request.activityId, installationID: request.installationId, user: user))
   }
 
   public func getPushToken(

@@ -20,10 +20,12 @@ public struct RoomsService: RoomsServiceProtocol {
   }
 
   public func reportPeer(_ request: ReportPeerRequest, context: CallContext) async throws -> ReportPeerResponse {
-    let user = try check(request, app: request.app, context)
+    let user = try check(request, app: request.app, context) { violations in
+      ActivityRules.alert(request.alert, "alert", &violations)
+    }
     return try await driver.handle(
-      request.connected ? .peerConnected : .peerDisconnected, app: request.app, roomID: request.roomId, user: user,
-      context: context, idempotency: nil
+      request.connected ? .peerConnected : .peerDisconnected, app: request.app, roomID: request.roomId,
+      alert: request.alert, user: user, context: context, idempotency: nil
     ) { ReportPeerResponse(activity: $0.first?.message) }
   }
 
@@ -51,12 +53,13 @@ public struct RoomsService: RoomsServiceProtocol {
 
   /// Validates a request and returns the calling user.
   private func check(
-    _ request: some ValidatedMessage, app: String, _ context: CallContext
+    _ request: some ValidatedMessage, app: String, _ context: CallContext, _ more: (inout Violations) -> Void = { _ in }
   ) throws(RPCError) -> String {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
     ActivityRules.app(app, "app", &violations)
+    more(&violations)
     try violations.check()
     return user
   }
@@ -79,9 +82,10 @@ struct RoomDriver: Sendable {
       var violations = Violations()
       request.validate(into: &violations)
       StartRules.check(common, policy, &violations)
+      ActivityRules.url(request.url, "url", &violations)
       try violations.check()
       let machine = RoomMachine(
-        roomID: request.roomId, waitingLimit: request.waitingLimit, atMs: repository.clockMs())
+        roomID: request.roomId, waitingLimit: request.waitingLimit, url: request.url, atMs: repository.clockMs())
       let content = machine.content(policy.dates(of: request.app))
       var draft = try StartRules.draft(common, content: content, context: context, policy: policy)
       draft.driver = .room(machine.state)
@@ -91,9 +95,11 @@ struct RoomDriver: Sendable {
 
   /// Applies an event to the activity of a room; nil for `roomID` selects all of the app's rooms.
   ///
-  /// - Parameter respond: Creates the response from the activities of the rooms; empty if there are none.
+  /// - Parameters:
+  ///   - alert: Shown with the change, if there is one.
+  ///   - respond: Creates the response from the activities of the rooms; empty if there are none.
   func handle<Response: ProtoMessage>(
-    _ event: RoomMachine.Event, app: String, roomID: String?, user: String, context: CallContext,
+    _ event: RoomMachine.Event, app: String, roomID: String?, alert: Alert? = nil, user: String, context: CallContext,
     idempotency: IdempotentRequest?, _ respond: @escaping @Sendable ([StoredActivity]) throws -> Response
   ) async throws -> Response {
     let policy = policy
@@ -106,6 +112,7 @@ struct RoomDriver: Sendable {
         let action = machine.handle(event, atMs: nowMs)
         let content = machine.content(policy.dates(of: activity.app))
         var change = StateChange(action, driver: .room(machine.state), content: content)
+        change?.alert = alert
         change?.traceParent = traceParent
         return change
       }, respond: respond)

@@ -15,13 +15,17 @@ public struct TimersService: TimersServiceProtocol {
     let common = StartRules.Common(
       id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
       attributesType: request.attributesType, attributes: request.attributesJson, alert: request.alert,
-      installationID: request.installationId, staleTime: request.staleTime, relevanceScore: request.relevanceScore)
+      installationID: request.installationId,
+      staleTime: request.staleTime
+        ?? ProtoTimestamp(millisecondsSince1970: repository.clockMs() + TimerRanking.staleMs),
+      relevanceScore: request.relevanceScore ?? TimerRanking.running)
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: TimersServiceMethods.startTimer, user: user)
     let activity = try await repository.start(user: user, idempotency: idempotency) {
       var violations = Violations()
       request.validate(into: &violations)
       StartRules.check(common, policy, &violations)
+      ActivityRules.url(request.url, "url", &violations)
       let state = DriverRules.timer(request, nowMs: repository.clockMs(), &violations)
       try violations.check()
       let content = TimerMachine(state).content(policy.dates(of: request.app))
@@ -88,6 +92,7 @@ public struct TimersService: TimersServiceProtocol {
       let action = try machine.handle(event, atMs: nowMs)
       let content = machine.content(policy.dates(of: activity.app))
       var change = StateChange(action, driver: .timer(machine.state), content: content)
+      change?.relevanceScore = TimerRanking.score(of: machine.state)
       change?.traceParent = traceParent
       return change
     }

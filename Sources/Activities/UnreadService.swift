@@ -14,9 +14,15 @@ public struct UnreadService: UnreadServiceProtocol {
     _ request: StartUnreadActivityRequest, context: CallContext
   ) async throws -> StartUnreadActivityResponse {
     let user = try context.requireUser()
+    let id = request.activityId.isEmpty ? repository.newActivityID() : request.activityId
+    var attributes = request.attributesJson
+    // The app of seed 000 identifies the activity by this attribute. An invalid id is reported below.
+    if attributes.isEmpty, id.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) {
+      attributes = "{\"id\":\"\(id)\"}"
+    }
     let common = StartRules.Common(
-      id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
-      attributesType: request.attributesType, attributes: request.attributesJson, alert: request.alert,
+      id: id, app: request.app, environment: request.environment, origin: request.origin,
+      attributesType: request.attributesType, attributes: attributes, alert: request.alert,
       installationID: request.installationId, staleTime: request.staleTime, relevanceScore: request.relevanceScore,
       renews: request.renews)
     let idempotency = try IdempotentRequest(
@@ -25,11 +31,13 @@ public struct UnreadService: UnreadServiceProtocol {
       var violations = Violations()
       request.validate(into: &violations)
       StartRules.check(common, policy, &violations)
+      ActivityRules.url(request.url, "url", &violations)
       try violations.check()
       // The repository fills in the newest summary.
       var draft = try StartRules.draft(common, content: "{}", context: context, policy: policy)
       draft.driver = .unread(
-        UnreadState(itemsMax: request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax))
+        UnreadState(
+          itemsMax: request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax, url: request.url))
       return draft
     }
     return StartUnreadActivityResponse(activity: activity)

@@ -60,7 +60,14 @@ extension ControlAPI {
   // MARK: - tokens
 
   func registerToken(_ body: [UInt8]) throws(ControlError) -> [UInt8] {
-    let (token, record) = try ControlRequest.device(body, nowMs: simulator.nowMs())
+    let (token, new) = try ControlRequest.device(body, nowMs: simulator.nowMs())
+    let record = new.record
+    if let startToken = new.startToken {
+      let source = simulator.state.withLock { $0.screens[startToken]?.updateSource }
+      guard source == .token else {
+        throw ControlError(409, "NO_UPDATE_TOKEN", "the activity was not started with input-push-token")
+      }
+    }
     let isFull = simulator.state.withLock { state in
       guard state.devices[token.hexadecimal] != nil || state.devices.count < state.limits.screensMax else {
         return true
@@ -104,6 +111,26 @@ extension ControlAPI {
     }
     guard let record else { throw .notFound("the token was neither registered nor used") }
     return ControlReply.object { $0.members(token, record) }
+  }
+
+  // MARK: - connections of devices
+
+  /// Disconnects a device from APNs.
+  func disconnect(_ device: String) throws(ControlError) -> [UInt8] {
+    guard simulator.state.withLock({ $0.disconnect(device) }) else {
+      throw ControlError(409, "TOO_MANY", "the limit of \(simulator.limits.screensMax) devices is reached")
+    }
+    return ControlReply.object { $0.member("device", device) }
+  }
+
+  /// Connects a device to APNs, which delivers what it stored.
+  func connect(_ device: String) -> [UInt8] {
+    let nowMs = simulator.nowMs()
+    let delivered = simulator.state.withLock { $0.connect(device, nowMs: nowMs) }
+    return ControlReply.object { reply in
+      reply.member("device", device)
+      reply.member("delivered", delivered)
+    }
   }
 
   private func parse(_ text: String) throws(ControlError) -> String {

@@ -12,6 +12,7 @@ import Synchronization
 /// | `GET, POST, DELETE /v1/faults`, `DELETE /v1/faults/ID` | scripted faults |
 /// | `GET, POST /v1/keys`, `DELETE /v1/keys/ID` | public keys of provider tokens |
 /// | `POST /v1/tokens`, `GET, DELETE /v1/tokens/TOKEN`, `POST /v1/tokens/TOKEN/reject` | device tokens |
+/// | `POST /v1/devices/NAME/disconnect`, `…/connect` | a device's connection, by its name or its token |
 /// | `GET /v1/screens?key=…` or `?after=…&limit=…` | the display of a token, or of `channel/ID` |
 /// | `GET /v1/pushes?after=…&limit=…` | the newest pushes and their outcomes |
 /// | `GET /v1/channels` | broadcast channels |
@@ -68,6 +69,8 @@ struct ControlAPI: Sendable {
     case ("GET", "tokens", let token?, 2): return try device(token)
     case ("DELETE", "tokens", let token?, 2): return try forget(token)
     case ("POST", "tokens", let token?, 3) where parts.last == "reject": return try reject(token, request.body)
+    case ("POST", "devices", let device?, 3) where parts.last == "disconnect": return try disconnect(device)
+    case ("POST", "devices", let device?, 3) where parts.last == "connect": return connect(device)
     case ("GET", "screens", nil, 1): return try screens(request.query)
     case ("GET", "pushes", nil, 1): return try pushes(request.query)
     case ("GET", "channels", nil, 1): return channels()
@@ -86,6 +89,8 @@ struct ControlAPI: Sendable {
       reply.member("tokenRenewalScope", limits.tokenRenewalScope.rawValue)
       reply.member("tokenRenewalMs", limits.tokenRenewalMsMin)
       reply.member("registeredTokensOnly", limits.registeredTokensOnly)
+      reply.member("updatesPerHour", limits.updatesPerHourMax)
+      reply.member("backgroundsPerHour", limits.backgroundsPerHourMax)
       reply.member("tlsFault", fault.rawValue)
     }
   }
@@ -96,6 +101,8 @@ struct ControlAPI: Sendable {
       if let scope = settings.tokenRenewalScope { state.limits.tokenRenewalScope = scope }
       if let renewalMs = settings.tokenRenewalMs { state.limits.tokenRenewalMsMin = renewalMs }
       if let only = settings.registeredTokensOnly { state.limits.registeredTokensOnly = only }
+      if let count = settings.updatesPerHour { state.limits.updatesPerHourMax = count }
+      if let count = settings.backgroundsPerHour { state.limits.backgroundsPerHourMax = count }
     }
     if let fault = settings.tlsFault { server.set(fault) }
     return self.settings()
@@ -124,6 +131,7 @@ struct ControlAPI: Sendable {
       reply.member("discards") { $0.members(statistics.discards) }
       reply.member("screens", screens)
       reply.member("untracked", statistics.untracked)
+      reply.member("displaced", statistics.displaced)
       reply.member("connections", connections)
       reply.member("connectionsAccepted", statistics.connectionsAccepted)
       reply.member("tlsFailures", statistics.tlsFailures)

@@ -115,6 +115,9 @@ extension ControlReply {
     member("ends", screen.ends)
     member("alerts", screen.alerts)
     member("backgrounds", screen.backgrounds)
+    member("reloads", screen.reloads)
+    member("updateSource", screen.updateSource?.rawValue)
+    member("channelId", screen.channelID)
     member("highPriority", screen.highPriority)
     member("sameTimestamps", screen.sameTimestamps)
     member("discards") { $0.members(screen.discards) }
@@ -142,6 +145,7 @@ extension ControlReply {
     member("token", token)
     member("bundleId", device.bundleID)
     member("kind", device.kind.rawValue)
+    member("device", device.device)
     member("environment", device.environment.rawValue)
     member("registeredAtMs", device.registeredAtMs)
     member("rejectedReason", device.rejection?.reason.text)

@@ -28,22 +28,35 @@ extension ControlRequest {
     return key
   }
 
-  /// Parses `{"token","bundleId","kind"?,"environment"?}`.
-  static func device(_ body: [UInt8], nowMs: Int64) throws(ControlError) -> (DeviceToken, DeviceRecord) {
-    let initial = (token: "", record: DeviceRecord(bundleID: "", kind: .device, registeredAtMs: nowMs))
-    let (text, record) = try read(body, into: initial) { value, name, reader in
+  /// A token to register.
+  struct NewDevice {
+    var token = ""
+    var record: DeviceRecord
+    /// The push-to-start token whose activity the token updates.
+    var startToken: String?
+  }
+
+  /// Parses `{"token","bundleId","kind"?,"environment"?,"device"?,"startToken"?}`.
+  static func device(_ body: [UInt8], nowMs: Int64) throws(ControlError) -> (DeviceToken, NewDevice) {
+    let initial = NewDevice(record: DeviceRecord(bundleID: "", kind: .device, registeredAtMs: nowMs))
+    let new = try read(body, into: initial) { value, name, reader in
       switch name {
       case "token": value.token = try reader.string()
       case "bundleId": value.record.bundleID = try reader.string()
       case "kind": value.record.kind = try word(DeviceRecord.Kind.self, name, &reader)
       case "environment": value.record.environment = try word(APNsEnvironment.self, name, &reader)
+      case "device": value.record.device = try reader.string()
+      case "startToken": value.startToken = try reader.string().lowercased()
       default: return false
       }
       return true
     }
-    guard let token = DeviceToken(text) else { throw .invalid("token must be hexadecimal digits") }
-    guard Topic.isBundleID(record.bundleID) else { throw .invalid("bundleId must be a bundle id") }
-    return (token, record)
+    guard let token = DeviceToken(new.token) else { throw .invalid("token must be hexadecimal digits") }
+    guard Topic.isBundleID(new.record.bundleID) else { throw .invalid("bundleId must be a bundle id") }
+    guard new.record.device.map({ (1...128).contains($0.utf8.count) }) ?? true else {
+      throw .invalid("device must have 1 to 128 bytes")
+    }
+    return (token, new)
   }
 
   /// Parses `{"reason"?,"timestampMs"?}`; the defaults are Unregistered and now.
@@ -150,20 +163,29 @@ extension ControlRequest {
     var tokenRenewalScope: TokenRenewalScope?
     var tokenRenewalMs: Int64?
     var registeredTokensOnly: Bool?
+    var updatesPerHour: Int?
+    var backgroundsPerHour: Int?
     var tlsFault: TLSFault?
   }
 
-  /// Parses `{"tokenRenewalScope"?,"tokenRenewalMs"?,"registeredTokensOnly"?,"tlsFault"?}`.
+  /// Parses `{"tokenRenewalScope"?,"tokenRenewalMs"?,"registeredTokensOnly"?,"updatesPerHour"?,"backgroundsPerHour"?,
+  /// "tlsFault"?}`. The numbers are 0 for no limit.
   static func settings(_ body: [UInt8]) throws(ControlError) -> Settings {
     try read(body, into: Settings()) { settings, name, reader in
       switch name {
       case "tokenRenewalScope": settings.tokenRenewalScope = try word(TokenRenewalScope.self, name, &reader)
       case "tokenRenewalMs": settings.tokenRenewalMs = try number(name, 0...durationMsMax, &reader)
       case "registeredTokensOnly": settings.registeredTokensOnly = try reader.bool()
+      case "updatesPerHour": settings.updatesPerHour = try perHour(name, &reader)
+      case "backgroundsPerHour": settings.backgroundsPerHour = try perHour(name, &reader)
       case "tlsFault": settings.tlsFault = try word(TLSFault.self, name, &reader)
       default: return false
       }
       return true
     }
+  }
+
+  private static func perHour(_ name: String, _ reader: inout JSONReader) throws -> Int {
+    Int(try number(name, 0...Int64(DeviceBudget.perHourMax), &reader))
   }
 }

@@ -11,6 +11,10 @@ struct ChannelRecord: Sendable, Hashable {
 
 /// Apple's rules for broadcast channels ("Sending channel management requests to APNs").
 enum ChannelRules {
+  /// The reason for a body that is not valid. Apple documents none; `CannotCreateChannelConfig` means that the app has
+  /// reached its limit of channels ("Handling error responses from Apple Push Notification service").
+  static let badBody = APNsReason(text: "BadRequest", status: 400)
+
   /// Returns the channel with this id.
   ///
   /// - Throws: The refusal if the header is missing or malformed, or if there is no such channel.
@@ -30,13 +34,13 @@ enum ChannelRules {
     do throws(ProtoJSONError) {
       (policy, pushType) = try members(body)
     } catch {
-      throw Refusal(.cannotCreateChannelConfig, error.message)
+      throw Refusal(badBody, error.message)
     }
     guard pushType?.lowercased() == PushType.liveactivity.rawValue else {
       throw Refusal(.invalidPushType, "push-type must be LiveActivity")
     }
     guard let policy, policy == 0 || policy == 1 else {
-      throw Refusal(.cannotCreateChannelConfig, "message-storage-policy must be 0 or 1")
+      throw Refusal(badBody, "message-storage-policy must be 0 or 1")
     }
     return policy == 1
   }

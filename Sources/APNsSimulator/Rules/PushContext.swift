@@ -67,10 +67,34 @@ struct DeviceRecord: Sendable, Hashable {
     case start
     /// Live Activity pushes with any event: a token that was first seen in such a push.
     case live
+    /// Reloads of an app's widgets.
+    case widgets
+    /// Reloads of a control.
+    case control
+
+    /// Returns the kind of a token that is first seen in a push of this type.
+    static func first(_ pushType: PushType) -> Kind {
+      switch pushType {
+      case .liveactivity: .live
+      case .widgets: .widgets
+      case .controls: .control
+      default: .device
+      }
+    }
+
+    /// Whether a token of this kind receives pushes of this type.
+    func takes(_ pushType: PushType) -> Bool {
+      switch self {
+      case .activity, .start, .live: pushType == .liveactivity
+      case .device, .widgets, .control: self == Self.first(pushType)
+      }
+    }
   }
 
   var bundleID: String
   var kind: Kind
+  /// The device that holds the token, which may hold others; nil for a device of its own.
+  var device: String?
   var environment = APNsEnvironment.any
   var registeredAtMs: Int64
   /// The cause and time of its invalidation; the time may lie in the future.

@@ -121,6 +121,7 @@ enum PushRules {
       throw Refusal(.invalidPushType, "only a liveactivity push can be broadcast")
     }
     let channel = try ChannelRules.existing(fields.channelID, context.channel)
+    guard fields.priority != nil else { throw Refusal(.badPriority, "apns-priority is missing") }
     guard let expiration = fields.expiration.flatMap(seconds) else {
       throw Refusal(.badExpirationDate, "apns-expiration is missing")
     }
@@ -166,7 +167,7 @@ enum PushRules {
     guard device.bundleID == topic.bundleID else {
       throw Refusal(.deviceTokenNotForTopic, "the token is for \(device.bundleID)")
     }
-    guard (device.kind == .device) == (topic.pushType != .liveactivity) else {
+    guard device.kind.takes(topic.pushType) else {
       throw Refusal(.deviceTokenNotForTopic, "the token is a \(device.kind.rawValue) token")
     }
     if let rejection = device.rejection, rejection.timestampMs <= nowMs {

@@ -18,6 +18,12 @@ struct PushContent: Sendable, Hashable {
   var relevanceScore: Double?
   /// Whether `content-available` is 1.
   var isBackground = false
+  /// Whether `input-push-token` is 1: the started activity gets an update token.
+  var asksForToken = false
+  /// `input-push-channel`: the channel that the started activity subscribes to.
+  var channelID: String?
+  /// Whether `content-changed` is true: widgets and controls reload.
+  var isReload = false
   var hasAPS = false
 
   /// Parses a payload. Throws if it is not a JSON object, or if a member of `aps` has another type than documented.
@@ -59,6 +65,9 @@ struct PushContent: Sendable, Hashable {
       case "dismissal-date": dismissalDateSeconds = try reader.int64()
       case "relevance-score": relevanceScore = try reader.double()
       case "content-available": isBackground = try reader.double() == 1
+      case "input-push-token": asksForToken = try reader.double() == 1
+      case "input-push-channel": channelID = try reader.string()
+      case "content-changed": isReload = try reader.bool()
       default: try reader.skipValue()
       }
       more = try reader.nextMember()
@@ -81,6 +90,14 @@ enum Discard: String, Error, Sendable, Hashable, CaseIterable {
   /// A push with a later `timestamp` came before.
   case oldTimestamp = "OLD_TIMESTAMP"
   case afterEnd = "AFTER_END"
+  /// A start with a channel that does not exist.
+  case noChannel = "NO_CHANNEL"
+  /// A push to widgets or a control without `content-changed`.
+  case noContentChanged = "NO_CONTENT_CHANGED"
+  /// A push beyond the device's budget.
+  case withheld = "WITHHELD"
+  /// The device was offline, and the push was not to be stored.
+  case offline = "OFFLINE"
 }
 
 /// The rules by which a device interprets a Live Activity push ("Starting and updating Live Activities with ActivityKit

@@ -22,6 +22,12 @@ struct Screen: Sendable, Hashable {
   var ends = 0
   var alerts = 0
   var backgrounds = 0
+  /// Reloads of widgets or of a control.
+  var reloads = 0
+  /// The source of updates of the newest start's activity; nil before a start.
+  var updateSource: UpdateSource?
+  /// The channel of the newest start.
+  var channelID: String?
   /// Pushes with priority 10, which count towards the budget.
   var highPriority = 0
   /// States with the same timestamp as the previous one but different content.
@@ -29,6 +35,20 @@ struct Screen: Sendable, Hashable {
   var discards: [Discard: Int] = [:]
   var updatedAtMs: Int64 = 0
   var lastID = ""
+  private var budget = DeviceBudget()
+
+  /// The source of a remotely started activity's updates (`input-push-token`, `input-push-channel`).
+  enum UpdateSource: String, Sendable, Hashable {
+    case token, channel
+    /// A start with neither is displayed, but never updated.
+    case nothing
+  }
+
+  /// The rules of a display beyond the push: a device's budgets, and the existing channels.
+  struct Surroundings {
+    var limits: SimulatorLimits
+    var hasChannel: (String) -> Bool
+  }
 
   var isEnded: Bool { ends > 0 && kind != .start }
 
@@ -38,7 +58,9 @@ struct Screen: Sendable, Hashable {
   }
 
   /// Displays a push. Returns the cause if the device ignores it.
-  mutating func show(_ payload: [UInt8], push: AcceptedPush, id: String, nowMs: Int64) -> Discard? {
+  mutating func show(
+    _ payload: [UInt8], push: AcceptedPush, id: String, nowMs: Int64, _ surroundings: Surroundings
+  ) -> Discard? {
     updatedAtMs = nowMs
     // APNs does not deliver a repeated push again.
     let isRepeat = id == lastID
@@ -46,7 +68,7 @@ struct Screen: Sendable, Hashable {
     if isRepeat { return nil }
     if push.priority == 10 { highPriority += 1 }
     do throws(Discard) {
-      try apply(payload, push: push)
+      try apply(payload, push: push, nowMs: nowMs, surroundings)
       return nil
     } catch {
       discards[error, default: 0] += 1
@@ -54,27 +76,42 @@ struct Screen: Sendable, Hashable {
     }
   }
 
-  private mutating func apply(_ payload: [UInt8], push: AcceptedPush) throws(Discard) {
+  private mutating func apply(
+    _ payload: [UInt8], push: AcceptedPush, nowMs: Int64, _ surroundings: Surroundings
+  ) throws(Discard) {
     guard let content = try? PushContent(payload) else { throw .notJSON }
+    let limits = surroundings.limits
     guard push.topic.pushType == .liveactivity else {
       guard content.hasAPS else { throw .noAPS }
-      if push.topic.pushType == .background {
+      switch push.topic.pushType {
+      case .background:
+        guard budget.take(nowMs: nowMs, perHourMax: limits.backgroundsPerHourMax) else { throw .withheld }
         backgrounds += 1
-      } else {
+      case .widgets, .controls:
+        guard content.isReload else { throw .noContentChanged }
+        reloads += 1
+      default:
         alerts += 1
         alert = content.alert
       }
       return
     }
     switch try EventRules.check(content, kind: kind) {
-    case .start: start(content)
-    case .update: try update(content)
+    case .start: try start(content, surroundings)
+    case .update:
+      try checkOrder(content)
+      if push.priority == 10, !budget.take(nowMs: nowMs, perHourMax: limits.updatesPerHourMax) { throw .withheld }
+      try update(content)
     case .end: try end(content)
     }
   }
 
-  private mutating func start(_ content: PushContent) {
+  private mutating func start(_ content: PushContent, _ surroundings: Surroundings) throws(Discard) {
+    if let channelID = content.channelID, !surroundings.hasChannel(channelID) { throw .noChannel }
     starts += 1
+    channelID = content.channelID
+let source: UpdateSource = content.asksForToken ? .token : .nothing
+    updateSource = content.channelID == nil ? source : .channel
     attributes = content.attributes
     attributesType = content.attributesType
     alert = content.alert

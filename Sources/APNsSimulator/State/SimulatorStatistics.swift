@@ -7,6 +7,8 @@ struct SimulatorStatistics: Sendable, Hashable {
   var discards: [Discard: Int] = [:]
   /// Pushes to tokens beyond `screensMax`, which were validated but not stored.
   var untracked = 0
+  /// Notifications that another one displaced from APNs' store, so that their device never receives them.
+  var displaced = 0
   var connectionsAccepted = 0
   var tlsFailures = 0
   var goAways = 0

@@ -83,7 +83,7 @@ extension Simulator.State {
   }
 
   /// Displays a push on its device or channel. Returns the cause if the device ignores it.
-  private mutating func show(_ push: AcceptedPush, _ payload: [UInt8], id: String, nowMs: Int64) -> Discard? {
+  mutating func show(_ push: AcceptedPush, _ payload: [UInt8], id: String, nowMs: Int64) -> Discard? {
     let key: String
     let kind: DeviceRecord.Kind
     if case .device(let token) = push.address {
@@ -91,11 +91,13 @@ extension Simulator.State {
       if let known = devices[key] {
         kind = known.kind
       } else {
-        kind = push.topic.pushType == .liveactivity ? .live : .device
+        kind = .first(push.topic.pushType)
         if devices.count < limits.screensMax {
           devices[key] = DeviceRecord(bundleID: push.topic.bundleID, kind: kind, registeredAtMs: nowMs)
         }
       }
+      let device = device(ofToken: key)
+      if offlineDevices.contains(device) { return store(push, payload, id: id, device: device, nowMs: nowMs) }
     } else {
       key = Self.channelKey(push.channelID ?? "")
       kind = .activity
@@ -112,8 +114,10 @@ extension Simulator.State {
       statistics.untracked += 1
       return nil
     }
-    return screens[key, default: Screen(bundleID: push.topic.bundleID, kind: kind)]
-      .show(payload, push: push, id: id, nowMs: nowMs)
+    let (channels, bundleID) = (channels, push.topic.bundleID)
+    let surroundings = Screen.Surroundings(limits: limits) { channels[$0]?.bundleID == bundleID }
+    return screens[key, default: Screen(bundleID: bundleID, kind: kind)]
+      .show(payload, push: push, id: id, nowMs: nowMs, surroundings)
   }
 
   static func channelKey(_ id: String) -> String { "channel/\(id)" }

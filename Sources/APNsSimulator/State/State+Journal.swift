@@ -53,7 +53,10 @@ extension Simulator.State {
 
   /// Removes a token, or all tokens and channels if `token` is nil.
   mutating func forget(_ token: String?) {
-    guard let token else { return (devices, screens, channels) = ([:], [:], [:]) }
+    guard let token else {
+      (offlineDevices, storedPushes) = ([], [:])
+      return (devices, screens, channels) = ([:], [:], [:])
+    }
     devices[token] = nil
     screens[token] = nil
   }

@@ -41,7 +41,7 @@ struct PriorityBudget: Sendable, Hashable {
     refill(nowMs: nowMs, limits: limits)
     switch kind {
     case .background: return .low
-    case .alert: return .high
+    case .alert, .reload: return .high
     case .start, .end:
       levelThousandths = max(0, levelThousandths - 1_000)
       return .high

@@ -23,6 +23,8 @@ struct PushOrder: Sendable, Hashable {
   var collapseID: String?
   /// A W3C trace context, copied to the delivery log.
   var traceParent: String?
+  /// Set if the payload gets a receipt when the push is queued.
+  var receipt: ReceiptSeed?
 }
 
 /// An ordered queue with at most one push in flight. If several targets share a lane, states replace each other by
@@ -54,9 +56,11 @@ enum PushKind: Int64, Sendable, Hashable, CaseIterable {
   case background = 5
   /// A state sent to a channel: replaces the lane's unsent broadcast.
   case broadcast = 6
+  /// A reload of widgets or of a control: replaces the lane's unsent reload.
+  case reload = 7
 
   /// Whether a newer push of this kind replaces it while it is unsent.
-  var isState: Bool { self == .update || self == .broadcast }
+  var isState: Bool { self == .update || self == .broadcast || self == .reload }
 
   /// Whether a lane holds only a few pushes of this kind: states replace each other, and an activity starts and ends
   /// once.

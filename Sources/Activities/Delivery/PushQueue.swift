@@ -33,18 +33,19 @@ struct PushQueue: Sendable {
         return id
       }
     } else if count > 0, order.kind == .end {
-      try dropStates(order, nowMs: nowMs, in: transaction)
+      try dropStates(lane: order.lane, tokenID: order.target.id, app: order.route.app, in: transaction)
       (count, lastID) = try PushTable.ofLane(order.lane, notifier, transaction)
     }
     if !isAdmitted { try checkRoom(order.kind, waitingInLane: count) }
     let id = ids.next(after: lastID)
+    let payload = order.receipt?.adding(to: order.payload, pushID: id) ?? order.payload
     let state: PushState = count == 0 ? .ready : .behind
     try transaction.execute(
       PushTable.insertSQL,
       [
         .text(order.lane), .text(id), .integer(state.rawValue), .integer(routeID), .integer(order.kind.rawValue),
         .text(order.userID), .text(order.activityID), .integer(order.target.kindNumber), .text(order.target.id),
-        .text(order.pushType.rawValue), .integer(order.priority.rawValue), .blob(order.payload),
+        .text(order.pushType.rawValue), .integer(order.priority.rawValue), .blob(payload),
         .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
         .integer(nowMs),
       ])
@@ -66,14 +67,21 @@ struct PushQueue: Sendable {
       ]) > 0
   }
 
-  /// Deletes the unsent updates of a lane, which an end makes obsolete.
-  private func dropStates(_ order: PushOrder, nowMs: Int64, in transaction: WriteTransaction) throws {
+  /// Deletes the unsent updates of a token, which an end or another token makes obsolete.
+  func dropStates(lane: String, tokenID: String, app: String, in transaction: WriteTransaction) throws {
+    let nowMs = nowMs()
     let dropped = try transaction.execute(
-      PushTable.deleteStatesSQL, [.text(order.lane), .integer(PushKind.update.rawValue), .text(order.target.id)])
+      PushTable.deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue), .text(tokenID)])
     guard dropped > 0 else { return }
     notifier.queued(-Int64(dropped))
-    try notifier.count(.coalesced, app: order.route.app, atMs: nowMs, by: Int64(dropped), in: transaction)
-    try PushTable.promote(lane: order.lane, notBeforeMs: nowMs, notifier, in: transaction)
+    try notifier.count(.coalesced, app: app, atMs: nowMs, by: Int64(dropped), in: transaction)
+    try PushTable.promote(lane: lane, notBeforeMs: nowMs, notifier, in: transaction)
+  }
+
+  /// Sends the unsent pushes of a lane over another route, because its token belongs to another environment now.
+  func reroute(lane: String, to route: PushRouteKey, in transaction: WriteTransaction) throws {
+    let id = try routeID(of: route, in: transaction)
+    try transaction.execute(PushTable.rerouteSQL, [.text(lane), .integer(id)])
   }
 
   /// Checks that a push to each of these lanes fits. A push that replaces a waiting one needs no room.

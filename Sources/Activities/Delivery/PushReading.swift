@@ -64,6 +64,8 @@ enum PushReading {
     case .alert?: .alert
     case .background?: .background
     case .liveactivity?: .liveActivity
+    case .widgets?: .widgets
+    case .controls?: .controls
     default: .unspecified
     }
   }

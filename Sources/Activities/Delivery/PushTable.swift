@@ -25,8 +25,9 @@ enum PushTable {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0, 0)
     """
   static let deleteStatesSQL = "DELETE FROM pushes WHERE lane = $1 AND kind = $2 AND target_id = $3 AND state <> 1"
+  static let rerouteSQL = "UPDATE pushes SET route_id = $2 WHERE lane = $1 AND state <> 1"
   static let laneSQL = "SELECT count(*), max(apns_id) FROM pushes WHERE lane = $1"
-  static let waitingSQL = "SELECT count(*) FROM pushes WHERE lane = $1 AND kind IN (2, 6) AND state <> 1"
+  static let waitingSQL = "SELECT count(*) FROM pushes WHERE lane = $1 AND kind IN (2, 6, 7) AND state <> 1"
   static let promoteSQL = """
     UPDATE pushes SET state = 0, due_ms = CASE WHEN due_ms > $2 THEN due_ms ELSE $2 END
     WHERE lane = $1 AND state = 2 AND apns_id = (SELECT min(apns_id) FROM pushes WHERE lane = $1)

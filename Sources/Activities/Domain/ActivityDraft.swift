@@ -18,6 +18,7 @@ struct ActivityDraft: Sendable, Hashable {
   var relevanceScore: Double?
   var renews = false
   var channelID = ""
+  var groupID = ""
   var driver: ActivityDriver?
   /// A W3C trace context for the delivery log.
   var traceParent: String?

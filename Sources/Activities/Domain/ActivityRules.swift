@@ -11,6 +11,8 @@ struct ActivitiesPolicy: Sendable {
   var contentDates: [String: ContentDates]
   /// Returns whether there is a signing key for an app in an environment.
   var canSign: @Sendable (_ app: String, _ environment: String) -> Bool
+  /// The apps with Apple's entitlement for critical alerts.
+  var criticalAlertApps: Set<String> = []
   /// Whether delivery results of alerts are stored until they are reported.
   var reportsDeliveries = false
 
@@ -28,6 +30,17 @@ enum ActivityRules {
     if !app.isEmpty, parts.contains(where: \.isEmpty) {
       violations.add(field, "must not have an empty part before or after a dot", .appInvalid)
     }
+  }
+
+  /// Checks a URL that a tap opens: absolute, in printable ASCII, so that its length is its size in a payload.
+  static func url(_ url: String, _ field: String, _ violations: inout Violations) {
+    guard !url.isEmpty else { return }
+    let isPrintable = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    let scheme = url.prefix { $0 != ":" }
+    let isScheme =
+      scheme.first?.isLetter == true && scheme.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) }
+    guard !isPrintable || !isScheme || url.utf8.count < scheme.utf8.count + 2 else { return }
+    violations.add(field, "must be an absolute URL of printable ASCII characters", .urlInvalid)
   }
 
   static func environment(

@@ -18,10 +18,14 @@ struct AlertDraft: Sendable, Hashable {
   var app: String?
   var isBackground: Bool
   var payload: [UInt8]
+  /// The payload of a critical alert for apps without Apple's entitlement; nil for any other push.
+  var timeSensitivePayload: [UInt8]?
   var collapseID: String?
   var expireMs: Int64
   var priority: PushPriority
   var traceParent: String?
+  /// The key for the receipts of this alert's pushes; empty if they have none.
+  var receiptKey: [UInt8]
 
   /// Validates a request. Throws INVALID_ARGUMENT naming every invalid field, or reason `PAYLOAD_TOO_LARGE`.
   init(_ request: SendAlertRequest, traceParent: String?, nowMs: Int64) throws(RPCError) {
@@ -30,6 +34,8 @@ struct AlertDraft: Sendable, Hashable {
     ActivityRules.app(request.app, "app", &violations)
     ActivityRules.alert(request.alert, "alert", isOfActivity: false, &violations)
     JSONObjectText.object(request.dataJson, "dataJson", &violations)
+    AlertMembers.check(request.payloadJson, &violations)
+    request.checkKeys(&violations)
     if request.interruptionLevel == .critical, request.alert?.sound?.critical != true {
       violations.add("alert.sound.critical", "is required for the interruption level CRITICAL", .required)
     }
@@ -43,15 +49,31 @@ struct AlertDraft: Sendable, Hashable {
     // A push with a badge is visible: APNs requires the type `alert` for it, and does not throttle it.
     isBackground = request.alert == nil && request.badge == nil
     payload = Self.payload(request, isBackground: isBackground)
+    timeSensitivePayload = request.timeSensitive.map { Self.payload($0, isBackground: false) }
     guard payload.count <= APNsLimits.payloadBytesMax else {
       throw .payloadTooLarge(
-        request.dataJson.isEmpty ? "alert" : "dataJson", sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
+        Self.largest(request), sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
     }
     collapseID = request.collapseId.isEmpty ? nil : request.collapseId
     self.expireMs = expireMs ?? nowMs + Self.expirationMsDefault
     // APNs rejects a background push with another priority.
     priority = isBackground || request.urgency == .low ? .low : .high
     self.traceParent = traceParent
+    receiptKey = request.receiptKey
+  }
+
+  /// The receipt of a push to one device; nil if the alert has no key.
+  func receipt(deviceID: String) -> ReceiptSeed? {
+    receiptKey.isEmpty
+      ? nil : ReceiptSeed(alertKey: receiptKey, userID: user, alertID: id, deviceID: deviceID)
+  }
+
+  /// The field to shorten if the payload is too large.
+  private static func largest(_ request: SendAlertRequest) -> String {
+    let sizes = [
+      ("alert", 0), ("dataJson", request.dataJson.utf8.count), ("payloadJson", request.payloadJson.utf8.count),
+    ]
+    return sizes.max { $0.1 < $1.1 }?.0 ?? "alert"
   }
 
   /// Encodes `aps`, and next to it `notificationId` and the unchanged `data`.
@@ -62,7 +84,7 @@ struct AlertDraft: Sendable, Hashable {
     let aps = writer.beginObject()
     if let alert = request.alert {
       writer.name(",\"alert\":")
-      alert.write(forActivity: false, subtitle: request.subtitle, to: &writer)
+      alert.write(of: request, to: &writer)
       alert.sound?.write(to: &writer)
     }
     if isBackground || request.contentAvailable { writer.name(",\"content-available\":1") }
@@ -74,12 +96,14 @@ struct AlertDraft: Sendable, Hashable {
     text(",\"thread-id\":", request.threadId, &writer)
     text(",\"interruption-level\":", request.interruptionLevel.payloadName, &writer)
     if request.mutableContent { writer.name(",\"mutable-content\":1") }
+    request.writeKeys(to: &writer)
     writer.endObject(aps)
     text(",\"notificationId\":", request.notificationId, &writer)
     if !request.dataJson.isEmpty {
       writer.name(",\"data\":")
       writer.append(raw: request.dataJson)
     }
+    AlertMembers.write(request.payloadJson, to: &writer)
     writer.endObject(whole)
     return writer.withUnsafeBytes { Array($0) }
   }

@@ -28,6 +28,16 @@ struct ContentStateWriter: ~Copyable {
     writer.number(value)
   }
 
+  mutating func bool(_ name: StaticString, _ value: Bool) {
+    writer.name(name)
+    writer.bool(value)
+  }
+
+  /// Writes the URL that a tap opens, if there is one.
+  mutating func url(_ url: String) {
+    if !url.isEmpty { text(",\"url\":", url) }
+  }
+
   mutating func name(_ name: StaticString) { writer.name(name) }
 
   /// Writes a duration in seconds, with up to three decimals.

@@ -20,6 +20,6 @@ enum DriverRules {
     return TimerState(
       startTime: ProtoTimestamp(millisecondsSince1970: startedMs), totalPaused: ProtoDuration(),
       duration: request.duration, methodName: request.methodName, sessionType: request.sessionType,
-      completesByItself: request.completesByItself)
+      completesByItself: request.completesByItself, ranksByItself: request.relevanceScore == nil, url: request.url)
   }
 }

@@ -54,7 +54,7 @@ struct PushPayload {
     }
     if let alert {
       writer.name(",\"alert\":")
-      alert.write(forActivity: true, to: &writer)
+      alert.write(to: &writer)
     }
     writer.endObject(aps)
     writer.endObject(whole)
@@ -83,22 +83,24 @@ extension Alert {
   var isVisible: Bool { !(title.isEmpty && titleLocKey.isEmpty && body.isEmpty && locKey.isEmpty) }
 
   /// Writes the alert object. An activity's alert contains its sound and nests localized texts. An ordinary alert has
-  /// `title-loc-key` instead, and its sound is a member of `aps`.
-  func write(forActivity: Bool, subtitle: String? = nil, to writer: inout JSONWriter) {
+  /// `title-loc-key` instead, the further keys of its request, and its sound is a member of `aps`.
+  func write(of request: SendAlertRequest? = nil, to writer: inout JSONWriter) {
     let object = writer.beginObject()
-    if forActivity {
+    guard let request else {
       Self.nested(",\"title\":", text: title, key: titleLocKey, args: titleLocArgs, to: &writer)
       Self.nested(",\"body\":", text: body, key: locKey, args: locArgs, to: &writer)
       sound?.write(to: &writer)
-    } else {
-      Self.member(",\"title\":", title, to: &writer)
-      Self.member(",\"subtitle\":", subtitle ?? "", to: &writer)
-      Self.member(",\"body\":", body, to: &writer)
-      Self.member(",\"title-loc-key\":", titleLocKey, to: &writer)
-      Self.list(",\"title-loc-args\":", titleLocArgs, to: &writer)
-      Self.member(",\"loc-key\":", locKey, to: &writer)
-      Self.list(",\"loc-args\":", locArgs, to: &writer)
+      writer.endObject(object)
+      return
     }
+    Self.member(",\"title\":", title, to: &writer)
+    Self.member(",\"subtitle\":", request.subtitle ?? "", to: &writer)
+    Self.member(",\"body\":", body, to: &writer)
+    Self.member(",\"title-loc-key\":", titleLocKey, to: &writer)
+    Self.list(",\"title-loc-args\":", titleLocArgs, to: &writer)
+    Self.member(",\"loc-key\":", locKey, to: &writer)
+    Self.list(",\"loc-args\":", locArgs, to: &writer)
+    request.writeAlertKeys(to: &writer)
     writer.endObject(object)
   }
 
@@ -113,13 +115,13 @@ extension Alert {
     writer.endObject(object)
   }
 
-  private static func member(_ name: StaticString, _ value: String, to writer: inout JSONWriter) {
+  static func member(_ name: StaticString, _ value: String, to writer: inout JSONWriter) {
     guard !value.isEmpty else { return }
     writer.name(name)
     writer.string(value)
   }
 
-  private static func list(_ name: StaticString, _ values: [String], to writer: inout JSONWriter) {
+  static func list(_ name: StaticString, _ values: [String], to writer: inout JSONWriter) {
     guard !values.isEmpty else { return }
     writer.name(name)
     let array = writer.beginArray()

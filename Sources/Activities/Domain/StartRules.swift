@@ -39,9 +39,6 @@ enum StartRules {
     check(common, policy, &violations)
     RequestChecks.future(request.startTime, "startTime", nowMs: nowMs, &violations)
     RequestChecks.future(request.endTime, "endTime", nowMs: nowMs, &violations)
-    if request.startTime != nil, request.origin == .local {
-      violations.add("startTime", "is for remote starts only: the app starts a local one", .fieldNotAllowed)
-    }
     let startMs = request.startTime?.millisecondsSince1970
     let endMs = request.endTime?.millisecondsSince1970
     if let endMs, violations.isEmpty {
@@ -56,6 +53,7 @@ enum StartRules {
     var draft = try draft(common, content: request.contentStateJson, context: context, policy: policy)
     (draft.startAtMs, draft.endAtMs) = (startMs, endMs)
     draft.channelID = request.channelId
+    draft.groupID = request.groupId
     return draft
   }
 

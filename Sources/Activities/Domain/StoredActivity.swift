@@ -30,6 +30,10 @@ struct StoredActivity: Sendable, Hashable {
   /// Number of renewals. Each token belongs to one generation.
   var generation: Int64 = 0
   var channelID: String
+  /// The group that is updated together; empty for none.
+  var groupID = ""
+  /// Whether its owner stopped its pushes: only its end is pushed.
+  var arePushesStopped = false
   /// Ids of the update tokens in use.
   var tokenIDs: [String] = []
   /// Version of the activity, 1 for its first state. If it is greater, a new token must receive the current state.
@@ -37,6 +41,9 @@ struct StoredActivity: Sendable, Hashable {
   var driver: ActivityDriver?
 
   var isLive: Bool { status != .ended }
+
+  /// Whether a device may display it now, so that its states are pushed.
+  var isPushed: Bool { status == .active && !arePushesStopped }
 
   /// Whether the app that started the activity already shows its state. False for a state that this service created.
   var isAsStartedByApp: Bool {
@@ -59,7 +66,8 @@ struct StoredActivity: Sendable, Hashable {
       endTime: endedMs.map { ProtoTimestamp(millisecondsSince1970: $0) }, endReason: endReason,
       staleTime: staleMs.map { ProtoTimestamp(millisecondsSince1970: $0) }, relevanceScore: relevanceScore,
       apsTimestamp: apsTimestamp, updateTokenCount: Int32(clamping: tokenIDs.count), renews: renews,
-      renewalCount: Int32(clamping: generation), channelId: channelID, etag: Etag.text(version: version))
+      renewalCount: Int32(clamping: generation), channelId: channelID, etag: Etag.text(version: version),
+      groupId: groupID, pushesStopped: arePushesStopped)
     switch driver {
     case .timer(let state): activity.driver = .timer(state)
     case .room(let state): activity.driver = .room(state)

@@ -11,6 +11,8 @@ enum TokenKind: Int64, Sendable, CaseIterable {
   case update = 2
   case pushToStart = 3
   case channel = 4
+  case widgets = 5
+  case control = 6
 }
 
 /// The life-cycle state of a token. Raw values are stored in the database.
@@ -29,7 +31,7 @@ struct TokenDraft: Sendable, Hashable {
   var app: String
   var environment: String
   var installationID: String
-  /// The activity of an update token, or the attributes type of a push-to-start token.
+  /// The activity of an update token, the attributes type of a push-to-start token, or the id of a control.
   var subject: String
   /// Time of the registration by the device's clock; nil for now.
   var timeMs: Int64?
@@ -54,13 +56,19 @@ extension TokenDraft {
     if kind != .pushToStart, !request.attributesType.isEmpty {
       violations.add("attributesType", "is for push-to-start tokens only", .fieldNotAllowed)
     }
+    if kind == .control {
+      if request.controlId.isEmpty { violations.add("controlId", "is required for a control's token", .required) }
+    } else if !request.controlId.isEmpty {
+      violations.add("controlId", "is for the tokens of controls only", .fieldNotAllowed)
+    }
     timeMs = TimeRules.milliseconds(request.tokenTime, "tokenTime", &violations)
     try violations.check()
     self.kind = kind ?? .device
     app = request.app
     environment = request.environment
     installationID = request.installationId
-    subject = request.activityId + request.attributesType
+    // At most one of them is given.
+    subject = request.activityId + request.attributesType + request.controlId
     values = InstallationValues(request.osVersion, hasFrequentPushes: request.frequentPushesEnabled)
   }
 

@@ -14,8 +14,8 @@ struct RoomMachine: Sendable, Hashable {
   init(_ state: RoomState) { self.state = state }
 
   /// Creates the state of a room that was just joined.
-  init(roomID: String, waitingLimit: ProtoDuration?, atMs: Int64) {
-    state = RoomState(roomId: roomID, waitingLimit: waitingLimit)
+  init(roomID: String, waitingLimit: ProtoDuration?, url: String = "", atMs: Int64) {
+    state = RoomState(roomId: roomID, waitingLimit: waitingLimit, url: url)
     enter(.waiting, atMs: atMs)
   }
 
@@ -58,6 +58,8 @@ struct RoomMachine: Sendable, Hashable {
     writer.text(",\"title\":", state.phase.title)
     writer.text(",\"colorHex\":", state.phase.colorHex)
     writer.date(",\"lastUpdated\":", ms: phaseStartMs)
+    writer.text(",\"spokenText\":", SpokenText.room(state.phase))
+    writer.url(state.url)
     writer.endObject(object)
     return writer.json()
   }

@@ -72,16 +72,21 @@ struct TimerMachine: Sendable, Hashable {
     state.pauseTime = nil
   }
 
-  /// Encodes the content-state that the app's widget decodes.
+  /// Encodes the content-state that the app's widget decodes. Its newer versions read `protocolName` in place of
+  /// `methodName`.
   func content(_ dates: ContentDates) -> String {
     var writer = ContentStateWriter(dates: dates)
     let object = writer.beginObject()
     writer.date(",\"startedAt\":", ms: startedMs)
     if let paused = state.pauseTime { writer.date(",\"pausedAt\":", ms: paused.millisecondsSince1970) }
+    writer.bool(",\"isPaused\":", isPaused)
     writer.seconds(",\"duration\":", ms: state.duration?.milliseconds ?? 0)
     writer.text(",\"methodName\":", state.methodName)
+    writer.text(",\"protocolName\":", state.methodName)
     writer.text(",\"sessionType\":", isCompleted ? Self.completedType : state.sessionType.contentName ?? "")
     writer.seconds(",\"totalPausedDuration\":", ms: totalPausedMs)
+    writer.text(",\"spokenText\":", SpokenText.timer(self))
+    writer.url(state.url)
     writer.endObject(object)
     return writer.json()
   }

@@ -9,7 +9,14 @@ struct UnreadRenderer: Sendable {
   static let sizeBytesMax = 3_584
 
   let itemsMax: Int32
+  /// The URL that a tap opens; empty for none.
+  let url: String
   let dates: ContentDates
+
+  init(_ state: UnreadState, dates: ContentDates) {
+    (itemsMax, url) = (state.itemsMax, state.url)
+    self.dates = dates
+  }
 
   /// Renders the state. If it is too large, drops the oldest items, then shortens the remaining text.
   func content(_ summary: UnreadSummary) -> String {
@@ -55,6 +62,8 @@ struct UnreadRenderer: Sendable {
     writer.endArray(array)
     writer.integer(",\"unreadCount\":", Int64(summary.unreadCount))
     writer.date(",\"lastUpdate\":", ms: summary.updateTime?.millisecondsSince1970 ?? 0)
+    writer.text(",\"spokenText\":", SpokenText.unread(summary.unreadCount, newest: items.first))
+    writer.url(url)
     writer.endObject(object)
     return writer.json()
   }

@@ -7,12 +7,12 @@ enum ActivityRow {
   static let columns = """
     user_id, id, app, environment, status, origin, created_at_ms, updated_at_ms, start_ms, expire_ms, scheduled_end_ms,
     ended_at_ms, end_reason, stale_ms, relevance_score, aps_timestamp, renews, generation, channel_id, token_ids,
-    version, driver_kind, driver_json, content_state
+    version, driver_kind, driver_json, content_state, group_id, pushes_stopped
     """
   static let oneSQL = "SELECT \(columns) FROM activities WHERE user_id = $1 AND id = $2"
   static let insertSQL = """
     INSERT INTO activities (\(columns), driver_subject) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
-      $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
+      $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)
     """
   /// Columns that an update changes. None of them is indexed, so that only the row is written.
   static let updateSQL = """
@@ -26,6 +26,8 @@ enum ActivityRow {
       end_reason = $8, generation = $9, token_ids = $10, version = $11, aps_timestamp = $12
     WHERE user_id = $1 AND id = $2
     """
+  static let pushesSQL = "UPDATE activities SET pushes_stopped = $3 WHERE user_id = $1 AND id = $2"
+  static let environmentSQL = "UPDATE activities SET environment = $3 WHERE user_id = $1 AND id = $2"
   static let tokensSQL = "UPDATE activities SET token_ids = $3 WHERE user_id = $1 AND id = $2"
 
   static func activity(_ row: borrowing SQLRow) throws -> StoredActivity {
@@ -46,6 +48,8 @@ enum ActivityRow {
     if !tokens.isEmpty { activity.tokenIDs = tokens.split(separator: ",").map(String.init) }
     activity.version = try row.integer(20)
     activity.driver = try driver(kind: try row.integer(21), json: try row.textIfPresent(22))
+    activity.groupID = try row.text(24)
+    activity.arePushesStopped = try row.bool(25)
     return activity
   }
 
@@ -61,7 +65,8 @@ enum ActivityRow {
         real(activity.relevanceScore), .integer(activity.apsTimestamp), .bool(activity.renews),
         .integer(activity.generation), .text(activity.channelID), .text(activity.tokenIDs.joined(separator: ",")),
         .integer(activity.version), .integer(activity.driver?.kind.rawValue ?? 0), .text(json(activity.driver)),
-        .text(activity.contentState), .text(activity.driver?.subject ?? ""),
+        .text(activity.contentState), .text(activity.groupID), .bool(activity.arePushesStopped),
+        .text(activity.driver?.subject ?? ""),
       ])
   }
 

@@ -22,7 +22,7 @@ struct CoalescingStateWriter: Sendable {
     for entry in pending.take() {
       let activity = entry.activity
       try ActivityRow.writeState(activity, transaction)
-      if activity.status == .active {
+      if activity.isPushed {
         try push(entry.payload, .update, of: activity, entry.change, transaction)
       }
       try transaction.log(.updated, activity, atMs: clockMs(), notifier)
@@ -33,7 +33,7 @@ struct CoalescingStateWriter: Sendable {
   ///
   /// - Throws: RESOURCE_EXHAUSTED, reason `PUSHES_EXHAUSTED` or `PUSH_ROUTES_EXHAUSTED`.
   func admit(_ kind: PushKind, of activity: StoredActivity, _ transaction: WriteTransaction) throws {
-    let lanes = activity.lanes
+    let lanes = activity.lanes(of: kind)
     guard !lanes.isEmpty else { return }
     try queue.admit(kind, to: lanes, besides: pending.pushCount, in: transaction)
     try queue.routeID(of: activity.route, in: transaction)
@@ -65,15 +65,7 @@ struct CoalescingStateWriter: Sendable {
     _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: StateChange,
     _ transaction: WriteTransaction
   ) throws {
-    // APNs stores the newest push for a device that is off until the activity would leave the Lock Screen.
-    var expirationMs = (activity.endedMs ?? activity.expireMs) + Int64(APNsLimits.dismissalSecondsMax) * 1_000
-    if !activity.channelID.isEmpty {
-      let scope = ChannelDirectory.Scope(app: activity.app, environment: activity.environment)
-      // APNs requires 0 for a channel that stores no messages.
-      if try transaction.storagePolicy(ofChannel: activity.channelID, scope) == .noneValue {
-        expirationMs = 0
-      }
-    }
+    let expirationMs = try expirationMs(of: kind, activity, transaction)
     func order(_ lane: PushLane, _ kind: PushKind, _ target: PushTarget) -> PushOrder {
       PushOrder(
         lane: lane.text, kind: kind, userID: activity.user, activityID: activity.id, target: target,
@@ -92,12 +84,47 @@ struct CoalescingStateWriter: Sendable {
   }
 }
 
+extension CoalescingStateWriter {
+  static let devicesSQL = """
+    SELECT 1 FROM push_tokens WHERE user_id = $1 AND kind = 1 AND app = $2 AND state = 1 LIMIT 1
+    """
+
+  /// Returns the time until which APNs stores a push for a device that is off: until the activity would leave the Lock
+  /// Screen, or 0 to store nothing.
+  ///
+  /// APNs stores one notification per bundle id ("Sending notification requests to APNs"). An update that shows nothing
+  /// must not displace an alert there, so it is not stored if the user receives alerts of this app.
+  private func expirationMs(
+    of kind: PushKind, _ activity: StoredActivity, _ transaction: ReadTransaction
+  ) throws -> Int64 {
+    if !activity.channelID.isEmpty {
+      let scope = ChannelDirectory.Scope(app: activity.app, environment: activity.environment)
+      // APNs requires 0 for a channel that stores no messages.
+      if try transaction.storagePolicy(ofChannel: activity.channelID, scope) == .noneValue { return 0 }
+    } else if kind == .update {
+      let arguments: [SQLValue] = [.text(activity.user), .text(activity.app)]
+      if try transaction.queryOne(Self.devicesSQL, arguments, { try $0.integer(0) }) != nil { return 0 }
+    }
+    return (activity.endedMs ?? activity.expireMs) + Int64(APNsLimits.dismissalSecondsMax) * 1_000
+  }
+}
+
 extension StoredActivity {
   var route: PushRouteKey { PushRouteKey(app: app, environment: environment) }
 
-  /// The lanes of the activity's pushes; empty before a device shows it.
-  var lanes: [PushLane] {
-    if status != .active { return [] }
-    return channelID.isEmpty ? tokenIDs.map { .activity($0) } : [.channel(channelID)]
+  /// The lanes of the activity's states; empty before a device shows it, and while its pushes are stopped.
+  var lanes: [PushLane] { isPushed ? allLanes : [] }
+
+  /// The lanes of a push. An end is pushed even if the pushes are stopped or a local start is pending.
+  func lanes(of kind: PushKind) -> [PushLane] {
+    guard kind == .end else { return lanes }
+    return endIsPushed ? allLanes : []
+  }
+
+  /// Whether a device knows it, so that its end is pushed.
+  var endIsPushed: Bool { status == .active || status == .pending }
+
+  private var allLanes: [PushLane] {
+    channelID.isEmpty ? tokenIDs.map { .activity($0) } : [.channel(channelID)]
   }
 }

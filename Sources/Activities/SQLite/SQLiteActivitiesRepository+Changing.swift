@@ -130,7 +130,7 @@ extension SQLiteActivitiesRepository {
     try ActivityRow.writeState(activity, transaction)
     if let end = change.end { return try finish(activity, end, payload, change, transaction) }
     if activity.driver != old.driver { try setDriverTimers(activity, transaction) }
-    if activity.status == .active {
+    if activity.isPushed {
       try stateWriter.push(payload, kind, of: activity, change, transaction)
     }
     try transaction.log(.updated, activity, atMs: nowMs, notifier)

@@ -64,12 +64,13 @@ extension SQLiteActivitiesRepository {
     let nowMs = clockMs()
     var activity = current
     activity.endedMs = nowMs
-    activity.endReason = current.status == .scheduled && end.reason == .requested ? .cancelled : end.reason
+    let hasStarted = current.status != .scheduled && current.status != .pending
+    activity.endReason = !hasStarted && end.reason == .requested ? .cancelled : end.reason
     activity.status = .ended
     activity.scheduledEndMs = nil
     var last = change
     last.priority = .high
-    if current.status == .active { try stateWriter.push(payload, .end, of: activity, last, transaction) }
+    if current.endIsPushed { try stateWriter.push(payload, .end, of: activity, last, transaction) }
     try releaseTokens(of: current, nowMs: nowMs, transaction)
     activity.tokenIDs = []
     try ActivityRow.writeLife(activity, transaction)

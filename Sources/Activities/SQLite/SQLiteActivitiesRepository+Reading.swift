@@ -68,7 +68,7 @@ extension SQLiteActivitiesRepository {
         case .device: response.deviceTokenCount = count
         case .update: response.updateTokenCount = count
         case .pushToStart: response.pushToStartTokenCount = count
-        case .channel, nil: break
+        case .channel, .widgets, .control, nil: break
         }
         return true
       }

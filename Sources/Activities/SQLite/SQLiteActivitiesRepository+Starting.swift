@@ -48,7 +48,10 @@ extension SQLiteActivitiesRepository {
     let isPushed = draft.origin == .remote && draft.startAtMs == nil
     let tokens = isPushed ? try startTokens(activity, draft.start, transaction) : []
     for other in replaced { _ = try end(other, .init(reason: .replaced, dismissal: .immediate), transaction) }
-    activity.status = draft.startAtMs != nil ? .scheduled : draft.origin == .remote ? .starting : .active
+    switch draft.origin {
+    case .remote: activity.status = draft.startAtMs != nil ? .scheduled : .starting
+    default: activity.status = draft.startAtMs != nil ? .pending : .active
+    }
     if !draft.channelID.isEmpty, activity.status == .starting { activity.status = .active }
     try ActivityRow.insert(activity, transaction)
     try StartRow.insert(draft.start, id: activity.id, user: user, transaction)
@@ -73,6 +76,7 @@ extension SQLiteActivitiesRepository {
     activity.staleMs = draft.staleMs
     activity.relevanceScore = draft.relevanceScore
     activity.driver = draft.driver
+    activity.groupID = draft.groupID
     return activity
   }
 

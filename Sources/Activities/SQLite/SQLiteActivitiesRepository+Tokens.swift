@@ -16,7 +16,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     try await write { transaction in
       let nowMs = clockMs()
       let timeMs = min(draft.timeMs ?? nowMs, nowMs + Self.clockSkewMs)
-      let activity = draft.kind == .update ? try self.activity(of: draft, user: user, transaction) : nil
+      var activity = draft.kind == .update ? try self.activity(of: draft, user: user, transaction) : nil
       let key: [SQLValue] = [
         .text(user), .integer(draft.kind.rawValue), .text(draft.app), .text(draft.subject),
         .text(draft.installationID), .integer(activity?.generation ?? 0),
@@ -28,6 +28,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       let installation = InstallationKey(user: user, app: draft.app, id: draft.installationID)
       // Read first, because the moved token may be the installation's only one.
       let values = try self.values(of: installation, transaction)
+      if let found = activity { activity = try move(found, to: draft.environment, transaction) }
       for other in others { try remove(other, transaction) }
       let row = try place(
         draft, over: known, activity, values, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
@@ -47,10 +48,40 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     let activity = try find(draft.subject, user: user, transaction)
     var violations = Violations()
     if activity.app != draft.app { violations.add("app", "must be the activity's app", .appMismatch) }
-    if activity.environment != draft.environment {
+    if activity.environment != draft.environment, try !canMove(activity, for: draft, transaction) {
       violations.add("environment", "must be the activity's environment, \(activity.environment)", .environmentMismatch)
     }
     try violations.check()
+    return activity
+  }
+
+  /// Returns whether an activity may move to the environment of a token.
+  ///
+  /// An app may report its activity before it knows which build it is, and its environment only with the token.
+  private func canMove(
+    _ activity: StoredActivity, for draft: TokenDraft, _ transaction: ReadTransaction
+  ) throws -> Bool {
+    guard activity.isLive, activity.origin == .local, activity.channelID.isEmpty,
+      policy.canSign(draft.app, draft.environment)
+    else { return false }
+    // Bounded by the devices of an activity.
+    return try activity.tokenIDs.allSatisfy { id in
+      try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)?.installationID == draft.installationID
+    }
+  }
+
+  /// Moves an activity to another environment, with the pushes that wait for its token.
+  private func move(
+    _ old: StoredActivity, to environment: String, _ transaction: WriteTransaction
+  ) throws -> StoredActivity {
+    guard old.environment != environment else { return old }
+    var activity = old
+    activity.environment = environment
+    try transaction.execute(
+      ActivityRow.environmentSQL, [.text(activity.user), .text(activity.id), .text(environment)])
+    for id in activity.tokenIDs {
+      try queue.reroute(lane: PushLane.activity(id).text, to: activity.route, in: transaction)
+    }
     return activity
   }
 
@@ -129,7 +160,8 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       if !activity.tokenIDs.contains(row.id) { activity.tokenIDs.append(row.id) }
       if activity.status == .starting { activity.status = .active }
     }
-    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || !activity.isAsStartedByApp)
+    let showsOther = activity.isLive && !activity.isAsStartedByApp && activity.isPushed
+    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || showsOther)
     if mustTell {
       activity.apsTimestamp = PushClock.next(after: activity.apsTimestamp, nowMs: nowMs)
       var single = activity
@@ -171,6 +203,19 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
 
   private static func arguments(_ installation: InstallationKey) -> [SQLValue] {
     [.text(installation.user), .text(installation.app), .text(installation.id)]
+  }
+
+  func updateToken(ofActivity id: String, installationID: String, user: String) throws -> String {
+    try read { transaction in
+      let activity = try find(id, user: user, transaction)
+      let tokens = try transaction.query(
+        TokenRow.liveOfActivitySQL, [.text(user), .text(activity.app), .text(id)], TokenRow.row
+      ).filter { installationID.isEmpty || $0.installationID == installationID }
+      guard let newest = tokens.max(by: { $0.registeredMs < $1.registeredMs }) else {
+        throw RPCError.missing("token of activity", id, field: "activityId", .tokenNotFound)
+      }
+      return Hexadecimal.text(newest.token)
+    }
   }
 
   func token(_ id: String, user: String) throws -> PushToken {

@@ -37,7 +37,7 @@ extension SQLiteActivitiesRepository {
       for activity in shown {
         guard case .unread(var state) = activity.driver else { continue }
         state.sequence = sequence
-        let content = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app)).content(summary)
+        let content = UnreadRenderer(state, dates: policy.dates(of: activity.app)).content(summary)
         let change = StateChange(
           contentState: content, driver: .unread(state), traceParent: CallScope.trace?.text)
         _ = try apply(change, to: activity, transaction)
@@ -59,8 +59,7 @@ extension SQLiteActivitiesRepository {
       (summary, state.sequence) = known
     }
     activity.driver = .unread(state)
-    let renderer = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app))
-    activity.contentState = renderer.content(summary)
+    activity.contentState = UnreadRenderer(state, dates: policy.dates(of: activity.app)).content(summary)
   }
 
   private func unreadSummary(
@@ -74,6 +73,30 @@ extension SQLiteActivitiesRepository {
       return (try UnreadSummary(jsonUTF8: payload), sequence)
     } catch {
       throw StoreError(.corrupt, "an unread summary cannot be read: \(error.reason)")
+    }
+  }
+
+  func reload(_ reload: WidgetReload, idempotency: IdempotentRequest?) async throws -> ReloadWidgetsResponse {
+    try await write { transaction in
+      try once(idempotency, transaction) {
+        let nowMs = clockMs()
+        var response = ReloadWidgetsResponse()
+        for kind in reload.kinds {
+          let tokens = try liveTokens(kind, app: reload.app, user: reload.user, transaction)
+          for token in tokens where reload.controlID == nil || token.subject == reload.controlID {
+            let id = try queue.enqueue(
+              PushOrder(
+                lane: PushLane.token(token.id).text, kind: .reload, userID: reload.user, activityID: nil,
+                target: .token(token.id), route: PushRouteKey(app: token.app, environment: token.environment),
+                pushType: kind == .widgets ? .widgets : .controls, priority: .high, payload: WidgetReload.payload,
+                // Not stored, so that it displaces no alert; the device reloads by itself later.
+                expirationMs: 0, traceParent: reload.traceParent), in: transaction)
+            response.apnsIds.append(id)
+            try touch(token, nowMs: nowMs, transaction)
+          }
+        }
+        return response
+      }
     }
   }
 
@@ -94,8 +117,10 @@ extension SQLiteActivitiesRepository {
             lane: PushLane.token(token.id).text, kind: alert.isBackground ? .background : .alert, userID: alert.user,
             activityID: nil, target: .token(token.id),
             route: PushRouteKey(app: token.app, environment: token.environment),
-            pushType: alert.isBackground ? .background : .alert, priority: alert.priority, payload: alert.payload,
-            expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent),
+            pushType: alert.isBackground ? .background : .alert, priority: alert.priority,
+            payload: policy.payload(of: alert, for: token.app),
+            expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent,
+            receipt: alert.receipt(deviceID: token.id)),
           in: transaction)
         ids.append(id)
         if policy.reportsDeliveries, !alert.notificationID.isEmpty {

@@ -30,9 +30,9 @@ struct TokenRow: Sendable, Hashable {
     registered_at_ms, used_at_ms, state, retired_at_ms, retire_reason, os_version, frequent_pushes
     """
   static let oneSQL = "SELECT \(columns) FROM push_tokens WHERE token_id = $1"
-  /// Columns for delivery. Kinds below 4 are device tokens; a channel's id is not one.
+  /// Columns for delivery. A channel (kind 4) has no device token.
   static let deliverySQL =
-    "SELECT state, token, registered_at_ms, frequent_pushes FROM push_tokens WHERE token_id = $1 AND kind < 4"
+    "SELECT state, token, registered_at_ms, frequent_pushes FROM push_tokens WHERE token_id = $1 AND kind <> 4"
   static let placeSQL = """
     SELECT \(columns) FROM push_tokens
     WHERE user_id = $1 AND kind = $2 AND app = $3 AND subject = $4 AND installation_id = $5 AND generation = $6
@@ -43,6 +43,9 @@ struct TokenRow: Sendable, Hashable {
     """
   static let liveSQL = """
     SELECT \(columns) FROM push_tokens WHERE user_id = $1 AND kind = $2 AND state = 1 ORDER BY token_id
+    """
+  static let liveOfActivitySQL = """
+    SELECT \(columns) FROM push_tokens WHERE user_id = $1 AND kind = 2 AND app = $2 AND subject = $3 AND state = 1
     """
   static let insertSQL = """
     INSERT INTO push_tokens (\(columns))
@@ -117,6 +120,7 @@ struct TokenRow: Sendable, Hashable {
       environment: environment, installationId: installationID)
     if kind == .update { message.activityId = subject }
     if kind == .pushToStart { message.attributesType = subject }
+    if kind == .control { message.controlId = subject }
     message.redactedToken = deviceToken?.redacted ?? "\(String(decoding: token.prefix(4), as: UTF8.self))…"
     message.sizeBytes = Int32(clamping: token.count)
     message.tokenTime = ProtoTimestamp(millisecondsSince1970: timeMs)

@@ -41,7 +41,21 @@ extension SQLiteActivitiesRepository {
     _ = try apply(change, to: activity, transaction)
   }
 
+  /// Follows a local start that the system has carried out, and pushes a state that the app did not schedule.
+  private func followLocalStart(_ old: StoredActivity, _ transaction: WriteTransaction) throws {
+    let nowMs = clockMs()
+    var activity = old
+    activity.status = .active
+    activity.startMs = nowMs
+    activity.expireMs = nowMs + Self.lifetimeMs
+    try ActivityRow.writeLife(activity, transaction)
+    try setTimer(.expire, activity, dueMs: activity.expireMs, transaction)
+    try transaction.log(.started, activity, atMs: nowMs, notifier)
+    if !activity.isAsStartedByApp { _ = try apply(StateChange(), to: activity, transaction) }
+  }
+
   private func startScheduled(_ old: StoredActivity, _ transaction: WriteTransaction) throws {
+    if old.status == .pending { return try followLocalStart(old, transaction) }
     guard old.status == .scheduled else { return }
     let nowMs = clockMs()
     let start = try StartRow.find(id: old.id, user: old.user, transaction)
@@ -92,7 +106,8 @@ extension SQLiteActivitiesRepository {
     activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
     let lastTimestamp = activity.apsTimestamp
     activity.apsTimestamp = PushClock.next(after: lastTimestamp, nowMs: nowMs)
-    guard old.renews, start.isComplete, let tokens = try? startTokens(activity, start, transaction),
+    guard old.renews, !old.arePushesStopped, start.isComplete,
+      let tokens = try? startTokens(activity, start, transaction),
       let payload = try? startPayload(activity, start)
     else {
       _ = try end(old, .init(reason: .expired, dismissal: .automatic), transaction)

@@ -6,13 +6,14 @@ public enum SuiteMethods {
   /// Every method of the suite's services, including services that are not configured.
   public static let all: [MethodDescriptor] =
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
-    + DeliveryServiceMethods.all + TransferServiceMethods.all + ContainersServiceMethods.all + EchoServiceMethods.all
-    + activities + attendance + sync
+    + DeliveryServiceMethods.all + TransferServiceMethods.all + ContainersServiceMethods.all
+    + EngagementServiceMethods.all + EchoServiceMethods.all + activities + attendance + sync
 
   private static let activities: [MethodDescriptor] =
     ActivitiesServiceMethods.all + PushTokensServiceMethods.all + TimersServiceMethods.all + RoomsServiceMethods.all
     + UnreadServiceMethods.all + ActivityDebugServiceMethods.all + SigningServiceMethods.all
-    + PushDeliveryServiceMethods.all + BroadcastChannelsServiceMethods.all
+    + PushDeliveryServiceMethods.all + BroadcastChannelsServiceMethods.all + ActivityGroupsServiceMethods.all
+    + WidgetsServiceMethods.all
 
   private static let attendance: [MethodDescriptor] =
     MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all
