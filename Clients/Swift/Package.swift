@@ -13,7 +13,12 @@ let settings: [SwiftSetting] = [
 let package = Package(
   name: "campanile-client",
   platforms: [.iOS(.v17), .watchOS(.v10), .macOS(.v14), .tvOS(.v17), .visionOS(.v1)],
-  products: [.library(name: "CampanileClient", targets: ["CampanileClient"])],
+  products: [
+    .library(name: "CampanileClient", targets: ["CampanileClient"]),
+    .library(name: "CampanileActivities", targets: ["CampanileActivities"]),
+    .library(name: "CampanileSync", targets: ["CampanileSync"]),
+    .library(name: "CampanileLodge", targets: ["CampanileLodge"]),
+  ],
   targets: [
     // Links to the suite's sources. The excluded folders serve servers only, and require newer systems.
     .target(
@@ -24,11 +29,19 @@ let package = Package(
     .target(
       name: "CampanileClient", dependencies: ["CampanileBase", "CampanileCall", "CampanileCodec", "CampanileMessages"],
       swiftSettings: settings),
+    .target(
+      name: "CampanileActivities", dependencies: ["CampanileClient", "CampanileMessages"], swiftSettings: settings),
+    .target(name: "CampanileLodge", dependencies: ["CampanileClient", "CampanileMessages"], swiftSettings: settings),
+    .target(name: "CampanileSync", dependencies: ["CampanileClient", "CampanileMessages"], swiftSettings: settings),
 
     // Tests, and the program whose processes they kill.
     .executableTarget(
       name: "client-process", dependencies: ["CampanileClient"], path: "Tests/client-process", swiftSettings: settings),
     .testTarget(
-      name: "CampanileClientTests", dependencies: ["CampanileClient", "client-process"], swiftSettings: settings),
+      name: "CampanileClientTests",
+      dependencies: [
+        "CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileMessages", "CampanileSync",
+        "client-process",
+      ], resources: [.copy("Fixtures")], swiftSettings: settings),
   ]
 )

@@ -12,6 +12,8 @@ public import Foundation
 public struct Campanile: Sendable {
   /// The transport, for clients of other services and for an `Outbox`.
   public let caller: HTTPCaller
+  /// The gateway's address.
+  public var url: URL { caller.url }
   /// Ends the pauses of watches early: notify it once the network is back.
   public let reconnect: ReconnectSignal
   private let watching: WatchConfiguration

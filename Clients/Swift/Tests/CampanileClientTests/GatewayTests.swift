@@ -3,18 +3,6 @@ import Testing
 
 @testable import CampanileClient
 
-/// The gateway that the environment names.
-private enum Gateway {
-  private static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
-  static var url: URL? { variable("CAMPANILE_CLIENT_URL").flatMap { URL(string: $0) } }
-  static var key: String? { variable("CAMPANILE_CLIENT_KEY") }
-  /// A proxy that cuts each connection to the gateway after some bytes.
-  static var cuttingURL: URL? { variable("CAMPANILE_CLIENT_CUTTING_URL").flatMap { URL(string: $0) } }
-  /// The process of Notifications, which a test kills and `campanile up` starts again.
-  static var servicePID: Int32? { variable("CAMPANILE_CLIENT_SERVICE_PID").flatMap { Int32($0) } }
-  static var isThere: Bool { url != nil && key != nil }
-}
-
 /// The client with a real gateway. Runs only if `CAMPANILE_CLIENT_URL` and `CAMPANILE_CLIENT_KEY` are set.
 @Suite(.enabled(if: Gateway.isThere), .timeLimit(.minutes(2))) struct GatewayTests {
   private let campanile: Campanile

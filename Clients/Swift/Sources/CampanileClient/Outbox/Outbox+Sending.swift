@@ -77,6 +77,7 @@ extension Outbox {
         }
       }
     }
+    changed.notify()
     return 0
   }
 

@@ -22,6 +22,8 @@ public final class Outbox: Sendable {
   public let reconnect: ReconnectSignal
   /// Wakes `run` after `add`.
   let added = ReconnectSignal()
+  /// Wakes `changes` after each change.
+  let changed = ReconnectSignal()
 
   /// Creates an outbox. The file is created at the first access.
   ///
@@ -71,6 +73,7 @@ public final class Outbox: Sendable {
       }
     }
     added.notify()
+    changed.notify()
     guard let stored else { throw FileFailure.system("cannot write \(path)") }
     return stored
   }
@@ -84,6 +87,20 @@ public final class Outbox: Sendable {
   /// Removes a refusal that the app has handled, or withdraws an entry. A call that is being sent may still run.
   public func remove(_ id: UInt64) throws(RPCError) {
     try file.withLock { file throws(RPCError) in try file.append { (_) throws(RPCError) in [.removed(id)] } }
+    changed.notify()
+  }
+
+  /// Yields at once, and after each change that this process makes, for screens that show what waits.
+  public func changes() -> AsyncStream<Void> {
+    let changed = changed
+    let seen = Locked(-1)
+    return AsyncStream {
+      let count = seen.withLock { $0 }
+      if count >= 0 { await changed.next(after: count) }
+      if Task.isCancelled { return nil }
+      seen.withLock { $0 = changed.count }
+      return ()
+    }
   }
 
   private func journal() throws(RPCError) -> OutboxJournal {

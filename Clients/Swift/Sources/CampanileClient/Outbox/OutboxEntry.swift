@@ -1,5 +1,6 @@
 public import CampanileBase
-import CampanileCall
+public import CampanileCall
+public import CampanileCodec
 
 /// A call that waits to be sent.
 public struct OutboxEntry: Sendable, Hashable, Identifiable {
@@ -15,6 +16,11 @@ public struct OutboxEntry: Sendable, Hashable, Identifiable {
   public let requestID: String
   /// The time of creation in milliseconds since 1970.
   public let createdMs: Int64
+
+  /// Returns the request; `nil` if the entry calls another method.
+  public func request<Q: ProtoMessage>(of method: MethodDescriptor, as type: Q.Type = Q.self) -> Q? {
+    method.path == self.method ? try? Q(jsonUTF8: request) : nil
+  }
 
   /// The bytes that the entry takes in the limits of the outbox.
   var sizeBytes: Int { object.utf8.count + method.utf8.count + requestID.utf8.count + request.count + 64 }

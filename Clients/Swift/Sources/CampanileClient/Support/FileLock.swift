@@ -1,4 +1,4 @@
-import CampanileBase
+package import CampanileBase
 
 #if canImport(Glibc)
   import Glibc
@@ -11,7 +11,7 @@ import CampanileBase
 /// An exclusive lock that processes share through a file. The system releases it when its process ends.
 ///
 /// Two locks on the same file exclude each other within one process as well.
-final class FileLock: Sendable {
+package final class FileLock: Sendable {
   private let descriptor: Int32
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
@@ -19,7 +19,7 @@ final class FileLock: Sendable {
   deinit { close(descriptor) }
 
   /// Waits for the lock. Its holders keep it only for reading and writing a file.
-  static func wait(_ path: String) throws(RPCError) -> FileLock {
+  package static func wait(_ path: String) throws(RPCError) -> FileLock {
     let lock = try opened(path)
     while flock(lock.descriptor, LOCK_EX) != 0 {
       guard errno == EINTR else { throw FileFailure.system("cannot lock \(path)") }
@@ -28,7 +28,7 @@ final class FileLock: Sendable {
   }
 
   /// Returns the lock, or `nil` if it is held.
-  static func attempt(_ path: String) throws(RPCError) -> FileLock? {
+  package static func attempt(_ path: String) throws(RPCError) -> FileLock? {
     let lock = try opened(path)
     while flock(lock.descriptor, LOCK_EX | LOCK_NB) != 0 {
       if errno == EWOULDBLOCK { return nil }
@@ -45,11 +45,11 @@ final class FileLock: Sendable {
 }
 
 /// Errors of the file system, as UNAVAILABLE: the disk may have space later, and a locked device may be unlocked.
-enum FileFailure {
-  static let reason = "FILE_UNAVAILABLE"
+package enum FileFailure {
+  package static let reason = "FILE_UNAVAILABLE"
 
   /// Returns the error of the last system call.
-  static func system(_ what: String) -> RPCError {
+  package static func system(_ what: String) -> RPCError {
     let text = strerror(errno).map { String(cString: $0) } ?? "error \(errno)"
     return RPCError(.unavailable, "\(what): \(text)", reason: reason, processed: false)
   }

@@ -22,12 +22,12 @@ public final class ReconnectSignal: Sendable {
   }
 
   /// The number of signals so far.
-  var count: Int { state.withLock { $0.count } }
+  package var count: Int { state.withLock { $0.count } }
 
   /// Waits for the next signal after the first `count` ones, at most `pauseMs`.
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
-  func pause(ms pauseMs: Int64, since count: Int? = nil, _ environment: ClientEnvironment) async throws {
+  package func pause(ms pauseMs: Int64, since count: Int? = nil, _ environment: ClientEnvironment) async throws {
     try Task.checkCancellation()
     guard pauseMs > 0 else { return }
     let sleepMs = environment.sleepMs
@@ -41,7 +41,7 @@ public final class ReconnectSignal: Sendable {
   }
 
   /// Returns after the next signal, after cancellation, or at once if there were signals since `count`.
-  func next(after count: Int?) async {
+  package func next(after count: Int?) async {
     let id = state.withLock { state in
       state.nextWaiter += 1
       return state.nextWaiter

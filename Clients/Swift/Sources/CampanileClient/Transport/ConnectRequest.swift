@@ -33,17 +33,7 @@ enum ConnectRequest {
     _ credential: Credential?, _ timeoutMs: Int64?, _ allowsCleartext: Bool
   ) throws(RPCError) -> HTTPRequest {
     if let fault = metadata.fault() { throw fault }
-    guard credential == nil || allowsCleartext || isProtected(url) else {
-      throw RPCError(
-        .failedPrecondition, "a credential would be sent without TLS; use https, or set allowsCleartext",
-        reason: "CLEARTEXT_REFUSED", processed: false)
-    }
-    var headers: [String: String] = [:]
-    switch credential?.scheme {
-    case .bearer: headers["authorization"] = "Bearer \(credential?.secret ?? "")"
-    case .attendanceSession: headers["attendance-session"] = credential?.secret
-    case nil: break
-    }
+    var headers = try authentication(url, credential, allowsCleartext: allowsCleartext)
     for entry in metadata.entries where headers[entry.key] == nil || entry.key == "authorization" {
       headers[entry.key] = metadata.values(entry.key).joined(separator: ",")
     }
@@ -51,6 +41,22 @@ enum ConnectRequest {
     headers["connect-protocol-version"] = "1"
     if let timeoutMs, timeoutMs <= timeoutMsMax { headers["connect-timeout-ms"] = String(max(0, timeoutMs)) }
     return HTTPRequest(url: address(url, method), headers: headers, body: body)
+  }
+
+  /// Returns the header of a credential.
+  static func authentication(
+    _ url: URL, _ credential: Credential?, allowsCleartext: Bool
+  ) throws(RPCError) -> [String: String] {
+    guard let credential else { return [:] }
+    guard allowsCleartext || isProtected(url) else {
+      throw RPCError(
+        .failedPrecondition, "a credential would be sent without TLS; use https, or set allowsCleartext",
+        reason: "CLEARTEXT_REFUSED", processed: false)
+    }
+    return switch credential.scheme {
+    case .bearer: ["authorization": "Bearer \(credential.secret)"]
+    case .attendanceSession: ["attendance-session": credential.secret]
+    }
   }
 
   /// Returns the address of a method: a path of the gateway's.

@@ -109,7 +109,7 @@ extension HTTPCaller {
   }
 
   /// Runs `body` with the current credential, and once more if it was refused and has a replacement.
-  private func authenticated<R>(
+  func authenticated<R>(
     _ body: (Credential?) async throws(RPCError) -> R
   ) async throws(RPCError) -> R {
     let credential = try await credentials.credential()
@@ -124,7 +124,7 @@ extension HTTPCaller {
   }
 
   /// Runs `action` after a time, unless the task is cancelled.
-  private func timer(_ delayMs: Int64, _ action: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+  func timer(_ delayMs: Int64, _ action: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     let sleepMs = environment.sleepMs
     return Task {
       do { try await sleepMs(delayMs) } catch { return }

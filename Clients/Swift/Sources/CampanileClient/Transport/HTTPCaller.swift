@@ -16,10 +16,10 @@ public import Foundation
 /// - Redirects are refused. Responses above `HTTPCallerConfiguration.responseBytesMax` are an error.
 /// - Streams of requests are UNIMPLEMENTED: HTTP/1.1 and URLSession send in one direction at a time.
 public final class HTTPCaller: RPCCaller, JSONCaller {
-  let url: URL
+  package let url: URL
   let credentials: any CredentialSource
   let configuration: HTTPCallerConfiguration
-  let environment: ClientEnvironment
+  package let environment: ClientEnvironment
   let transport: any HTTPTransport
   let budget: Locked<RetryBudget>
 

@@ -1,8 +1,9 @@
 import CampanileBase
 import Foundation
 
-/// One POST.
+/// One request.
 struct HTTPRequest: Sendable {
+  var method = "POST"
   var url: URL
   /// Names and values; each name once.
   var headers: [String: String]

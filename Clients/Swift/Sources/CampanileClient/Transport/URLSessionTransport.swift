@@ -33,10 +33,10 @@ final class URLSessionTransport: HTTPTransport {
 
   func start(_ request: HTTPRequest, _ receiver: any HTTPReceiver) -> any HTTPRequestHandle {
     var sent = URLRequest(url: request.url, timeoutInterval: Self.silenceSecondsMax)
-    sent.httpMethod = "POST"
+    sent.httpMethod = request.method
     sent.httpShouldHandleCookies = false
     for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
-    sent.httpBody = Data(request.body)
+    if !request.body.isEmpty || request.method == "POST" { sent.httpBody = Data(request.body) }
     let task = session.dataTask(with: sent)
     delegate.add(receiver, task.taskIdentifier)
     task.resume()

@@ -14,7 +14,13 @@ final class UnaryExchange: HTTPReceiver {
   private let state = Locked(State())
   private let sizeBytesMax: Int
 
-  init(sizeBytesMax: Int) { self.sizeBytesMax = sizeBytesMax }
+  /// Whether the response must be JSON. Contents have other types.
+  private let requiresJSON: Bool
+
+  init(sizeBytesMax: Int, requiresJSON: Bool = true) {
+    self.sizeBytesMax = sizeBytesMax
+    self.requiresJSON = requiresJSON
+  }
 
   /// Sends a request and returns the body of its response. Cancelling the task stops the request.
   func run(_ request: HTTPRequest, _ transport: any HTTPTransport) async throws(RPCError) -> [UInt8] {
@@ -58,8 +64,8 @@ final class UnaryExchange: HTTPReceiver {
     if let error { return finish(.failure(error)) }
     let (head, body) = state.withLock { ($0.head, $0.body) }
     guard let head else { return finish(.failure(ConnectError.invalidResponse("it has no head"))) }
-    guard head.status == 200 else { return finish(.failure(ConnectError.error(head, body))) }
-    guard head.contentType == "application/json" else {
+    guard head.status == 200 || head.status == 201 else { return finish(.failure(ConnectError.error(head, body))) }
+    guard !requiresJSON || head.contentType == "application/json" else {
       // A page comes from a proxy, or from a network that requires a login.
       return finish(.failure(ConnectError.invalidResponse("its content type is \(head.contentType)")))
     }
