@@ -28,7 +28,7 @@ extension AutomationService {
       .webhook, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
     let (webhooks, nextPageToken) = query.position.page(try repository.webhooks(query)) { [$0.id] }
-    return ListWebhooksResponse(webhooks: webhooks, nextPageToken: nextPageToken)
+    return ListWebhooksResponse(webhooks: webhooks.map(WebhookRules.masked), nextPageToken: nextPageToken)
   }
 
   public func updateWebhook(
@@ -38,6 +38,16 @@ extension AutomationService {
     let (change, fields) = try UpdateMask.change(
       request.webhook, "webhook", request.updateMask, WebhookRules.check(_:of:_:_:))
     return UpdateWebhookResponse(webhook: try await repository.updateWebhook(change, fields: fields, user: user))
+  }
+
+  public func runWebhook(_ request: RunWebhookRequest, context: CallContext) async throws -> RunWebhookResponse {
+    let user = try context.requireUser()
+    try request.checkConstraints()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: AutomationServiceMethods.runWebhook, user: user)
+    return RunWebhookResponse(
+      run: try await actions.run(
+        webhook: request.webhookId, notificationID: request.notificationId, user: user, idempotency: idempotency))
   }
 
   public func deleteWebhook(

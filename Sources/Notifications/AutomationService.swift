@@ -9,20 +9,7 @@ import CampanileStore
 public struct AutomationService: AutomationServiceProtocol {
   let repository: any AutomationRepository
   let limits: NotificationsLimits
-
-  init(repository: any AutomationRepository, limits: NotificationsLimits) {
-    self.repository = repository
-    self.limits = limits
-  }
-
-  init(
-    store: Store, limits: NotificationsLimits, notifier: CommitNotifier, clockMs: @escaping @Sendable () -> Int64,
-    random: @escaping @Sendable () -> UInt64
-  ) {
-    self.init(
-      repository: SQLiteAutomationRepository(store: store, notifier: notifier, clockMs: clockMs, random: random),
-      limits: limits)
-  }
+  let actions: ActionRunner
 }
 
 extension AutomationService {

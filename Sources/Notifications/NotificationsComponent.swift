@@ -7,6 +7,9 @@ import Synchronization
 
 /// The Notifications services and their store, as run by an executable or a test.
 public final class NotificationsComponent: Sendable {
+  /// The category of pushes, unless another is configured.
+  public static let alertCategoryDefault = AlertRules.categoryDefault
+
   public let service: NotificationsService
   public let sharing: SharingService
   public let automation: AutomationService
@@ -15,6 +18,8 @@ public final class NotificationsComponent: Sendable {
   public let transfer: TransferService
   /// The change feed and the reads of the service that stores files for devices.
   public let containers: ContainersService
+  /// Reports by devices, and their counts.
+  public let engagement: EngagementService
   public let store: Store
   let timers: NotificationTimerLoop
   private let compactor: ChangeLogCompactor
@@ -32,6 +37,7 @@ public final class NotificationsComponent: Sendable {
   /// Opens the store and prepares the change log. Throws the errors of `Store.init`.
   ///
   /// - Parameters:
+  ///   - alertCategory: The category of pushes, which selects the app's content extension and its buttons.
   ///   - nowMs: Returns the wall-clock time in milliseconds since 1970.
   ///   - random: A source of 64 random bits.
   ///   - tracer: Continues the traces of pushed notifications.
@@ -39,19 +45,21 @@ public final class NotificationsComponent: Sendable {
   public convenience init(
     store configuration: StoreConfiguration, limits: NotificationsLimits = NotificationsLimits(),
     retention: ChangeRetention = ChangeRetention(), actions: ActionLimits = ActionLimits(),
-    pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
+    pusher: (any DevicePushing)? = nil, alertCategory: String = NotificationsComponent.alertCategoryDefault,
+    nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws {
     try await self.init(
       store: configuration, limits: limits, retention: retention, sender: try actions.sender(nowMs: nowMs, log: log),
-      pusher: pusher, nowMs: nowMs, random: random, tracer: tracer)
+      pusher: pusher, alertCategory: alertCategory, nowMs: nowMs, random: random, tracer: tracer)
   }
 
   /// - Parameter sender: Sends the requests of actions.
   init(
     store configuration: StoreConfiguration, limits: NotificationsLimits, retention: ChangeRetention,
-    sender: any HTTPActionSending, pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
+    sender: any HTTPActionSending, pusher: (any DevicePushing)? = nil,
+    alertCategory: String = NotificationsComponent.alertCategoryDefault, nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64, tracer: Tracer? = nil
   ) async throws {
     let hub = WatchHub(limits: limits)
@@ -71,11 +79,15 @@ public final class NotificationsComponent: Sendable {
     let store = try Store(configuration, migrations: NotificationsMigrations.all)
     self.store = store
     compactor = ChangeLogCompactor(store: store, retention: retention)
-    automation = AutomationService(store: store, limits: limits, notifier: notifier, clockMs: nowMs, random: random)
     do {
       let repository = try await SQLiteNotificationsRepository(
         store: store, limits: limits, notifier: notifier, clockMs: nowMs, random: random)
+      let receiptSecret = try await SQLiteNotificationsRepository.receiptSecret(store, random: random)
+      engagement = EngagementService(repository: repository, limits: limits, hub: hub, receiptSecret: receiptSecret)
       let runner = ActionRunner(repository: repository, sender: sender, random: random)
+      automation = AutomationService(
+        repository: SQLiteAutomationRepository(store: store, notifier: notifier, clockMs: nowMs, random: random),
+        limits: limits, actions: runner)
       service = NotificationsService(repository: repository, limits: limits, hub: hub, actions: runner)
       sharing = SharingService(repository: repository, notifications: service)
       delivery = DeliveryService(repository: repository, limits: limits)
@@ -83,7 +95,9 @@ public final class NotificationsComponent: Sendable {
       containers = ContainersService(store: store, limits: limits, epoch: repository.epoch, hub: followers)
       timers = NotificationTimerLoop(repository: repository, hub: hub, actions: runner)
       if let pusher {
-        alerts = try await AlertFeed(repository, pusher, signal: alertSignal, tracer: tracer)
+        alerts = try await AlertFeed(
+          repository, pusher, signal: alertSignal, category: alertCategory, receiptSecret: receiptSecret,
+          tracer: tracer)
         summaries = SummaryRelay(
           repository: repository, pusher: pusher, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer),
           signal: summarySignal)
@@ -99,7 +113,7 @@ public final class NotificationsComponent: Sendable {
   }
 
   /// The services that a server registers.
-  public var services: [any RPCService] { [service, sharing, automation, delivery, transfer, containers] }
+  public var services: [any RPCService] { [service, sharing, automation, delivery, transfer, containers, engagement] }
 
   /// The number of open watches.
   public var watchCount: Int { service.watchCount }

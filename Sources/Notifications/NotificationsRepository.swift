@@ -52,6 +52,9 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   func setAside(
     _ id: String, until release: ProtoTimestamp?, state: DeliveryState, user: String
   ) async throws -> Notification
+  func postponedNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
+  /// Throws NOT_FOUND if the notification is not postponed, and ABORTED, reason `ETAG_MISMATCH`.
+  func cancelPostponement(_ id: String, etag: String, user: String) async throws -> Notification
   func scheduledNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
   /// Throws ABORTED, reason `ETAG_MISMATCH`.
   func cancelScheduled(_ id: String, etag: String, user: String) async throws
@@ -62,7 +65,7 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   func deliveries(of id: String, _ query: PositionQuery) throws -> [DeliveryRecord]
   /// Appends to the delivery log and returns the number of new records.
   func record(_ deliveries: [NotificationDelivery]) async throws -> Int
-  func runs(_ query: PositionQuery, of notificationID: String?) throws -> [ActionRun]
+  func runs(_ query: PositionQuery, of notificationID: String?) throws -> PageRows<ActionRun>
   func settings(user: String) throws -> UserSettings
   /// Throws ABORTED, reason `ETAG_MISMATCH`.
   func updateSettings(_ change: UserSettings, fields: [SettingsField], user: String) async throws -> UserSettings
@@ -86,7 +89,7 @@ protocol BucketsRepository {
   /// Throws RESOURCE_EXHAUSTED, reason `BUCKETS_EXHAUSTED`, and FAILED_PRECONDITION, reason `REQUEST_ID_REUSED`.
   func createBucket(_ draft: Bucket, user: String, idempotency: IdempotentRequest?) async throws -> Bucket
   func bucket(_ id: String, user: String) throws -> Bucket
-  func buckets(_ query: BucketQuery) throws -> (buckets: [Bucket], token: ResumeToken)
+  func buckets(_ query: BucketQuery) throws -> (buckets: PageRows<Bucket>, token: ResumeToken)
   /// Changes the bucket of all members. Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the
   /// current one, and PERMISSION_DENIED below admin.
   func updateBucket(_ change: Bucket, fields: [BucketField], user: String) async throws -> Bucket

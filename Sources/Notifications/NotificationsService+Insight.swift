@@ -23,7 +23,8 @@ extension NotificationsService {
     let user = try context.requireUser()
     let notification = try repository.notification(request.notificationId, user: user)
     let bucket = try repository.bucket(notification.bucketId, user: user)
-    return GetLongLookResponse(longLook: LongLookRules.longLook(notification, bucket: bucket))
+    return GetLongLookResponse(
+      longLook: LongLookRules.longLook(notification, bucket: bucket, hasOwnLabels: request.withOwnLabels))
   }
 
   public func explainDelivery(

@@ -99,6 +99,24 @@ extension NotificationsService {
         request.notificationId, until: request.releaseTime, state: .postponed, user: user))
   }
 
+  public func listPostponedNotifications(
+    _ request: ListPostponedNotificationsRequest, context: CallContext
+  ) async throws -> ListPostponedNotificationsResponse {
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["postponed-notifications"], parts: 1, limits: limits)
+    let (notifications, nextPageToken) = query.page(try repository.postponedNotifications(query)) { [$0.id] }
+    return ListPostponedNotificationsResponse(notifications: notifications, nextPageToken: nextPageToken)
+  }
+
+  public func cancelPostponement(
+    _ request: CancelPostponementRequest, context: CallContext
+  ) async throws -> CancelPostponementResponse {
+    CancelPostponementResponse(
+      notification: try await repository.cancelPostponement(
+        request.notificationId, etag: request.etag, user: try context.requireUser()))
+  }
+
   public func listScheduledNotifications(
     _ request: ListScheduledNotificationsRequest, context: CallContext
   ) async throws -> ListScheduledNotificationsResponse {

@@ -16,6 +16,7 @@ enum NotificationsProgram {
   private static let actionAddresses = "action-allowed-addresses"
   private static let actionTimeoutMs = "action-timeout-ms"
   private static let activitiesAddress = "activities-address"
+  private static let alertCategory = "alert-category"
 
   /// Runs the program with the process's arguments, then exits the process.
   static func main() async {
@@ -36,6 +37,9 @@ enum NotificationsProgram {
       .string(
         activitiesAddress, default: "",
         help: "HOST:PORT of campanile-activities, which pushes to devices; empty disables pushing"),
+      .string(
+        alertCategory, default: NotificationsComponent.alertCategoryDefault,
+        help: "category of pushes, which selects the app's content extension and its buttons; empty for none"),
     ]
     let specification = ServiceSpecification(
       name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceClientConfiguration.all,
@@ -58,7 +62,8 @@ enum NotificationsProgram {
     let activities = try ServiceClientConfiguration.client(activitiesAddress, settings)
     let component = try await NotificationsComponent(
       store: store.configuration, limits: limits, retention: retention, actions: try actionLimits(settings),
-      pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() },
+      pusher: activities.map { DevicePusher($0) }, alertCategory: try settings.string(alertCategory),
+      nowMs: { WallClock.nowMs() },
       tracer: context.tracer, log: { [logger = context.logger] in logger.info("\($0)") })
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }

@@ -77,6 +77,34 @@ final class ScriptedSender: HTTPActionSending {
     await component.close()
   }
 
+  @Test func webhookIsRunByItsID() async throws {
+    let sender = ScriptedSender([])
+    let component = try await open(try Fixture(), sender)
+    let hook = try await component.automation.make(webhook("Door", headers: ["X-Key": "1"]), anna)
+    var request = RunWebhookRequest(webhookId: hook.id, requestId: "once")
+    let run = try #require(try await component.automation.runWebhook(request, context: anna).run)
+    #expect(run.state == .succeeded && run.notificationId.isEmpty && run.actionId.isEmpty && run.httpStatus == 204)
+    #expect(run.action == Action(type: .webhook, value: hook.id, title: "Door"))
+    #expect(try await component.automation.runWebhook(request, context: anna).run?.id == run.id)
+    let sent = try #require(sender.requests.first)
+    #expect(sender.requests.count == 1 && sent.body == Array("{}".utf8) && sent.headers == ["X-Key": "1"])
+    // With a notification, a webhook without a body sends it.
+    let box = try await component.service.makeBucket("b", anna)
+    let one = try await component.service.make("n", in: box.id, anna)
+    request = RunWebhookRequest(webhookId: hook.id, notificationId: one.id)
+    #expect(try await component.automation.runWebhook(request, context: anna).run?.notificationId == one.id)
+    #expect(sender.requests.last.map { String(decoding: $0.body, as: UTF8.self).contains(one.id) } == true)
+    #expect(try await component.service.listActionRuns(.init(), context: anna).runs.count == 2)
+    for (webhook, notification, reason) in [
+      ("w_none", "", "WEBHOOK_NOT_FOUND"), (hook.id, "n_none", "NOTIFICATION_NOT_FOUND"),
+    ] {
+      request = RunWebhookRequest(webhookId: webhook, notificationId: notification)
+      #expect(
+        await failure { try await component.automation.runWebhook(request, context: anna) }?.reason == reason)
+    }
+    await component.close()
+  }
+
   @Test func newestRunsAreRetained() async throws {
     var limits = NotificationsLimits()
     limits.actionRunsPerUserMax = 3

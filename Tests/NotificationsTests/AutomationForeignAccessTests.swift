@@ -24,6 +24,7 @@ import Testing
       Methods.updateWebhook, .webhook,
       { _ = try await $0.updateWebhook(.init(webhook: Webhook(id: $1, headers: ["X": "***"])), context: $2) }
     ),
+    (Methods.runWebhook, .webhook, { _ = try await $0.runWebhook(.init(webhookId: $1), context: $2) }),
     (Methods.deleteWebhook, .webhook, { _ = try await $0.deleteWebhook(.init(webhookId: $1), context: $2) }),
   ]
 

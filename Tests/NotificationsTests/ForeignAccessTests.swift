@@ -81,6 +81,7 @@ import Testing
       Methods.cancelScheduledNotification,
       { _ = try await $0.cancelScheduledNotification(.init(notificationId: $1), context: $2) }
     ),
+    (Methods.cancelPostponement, { _ = try await $0.cancelPostponement(.init(notificationId: $1), context: $2) }),
     (Methods.getLongLook, { _ = try await $0.getLongLook(.init(notificationId: $1), context: $2) }),
     (
       Methods.invokeAction,
@@ -144,7 +145,7 @@ import Testing
     let others: Set = [
       "CreateBucket", "ListBuckets", "ListDeletedBuckets", "BatchDeleteNotifications", "GetUnreadCounts",
       "UndeleteNotifications", "MarkNotificationsRead", "MarkNotificationsUnread", "ListDeletedNotifications",
-      "ListScheduledNotifications", "ListActionRuns", "GetUnreadSummary",
+      "ListScheduledNotifications", "ListPostponedNotifications", "ListActionRuns", "GetUnreadSummary",
       "GetUserSettings", "UpdateUserSettings",
     ]
     #expect(Set((Self.ofBucket + Self.ofNotification).map(\.method.name)).union(others) == Set(Methods.all.map(\.name)))
@@ -165,6 +166,7 @@ import Testing
       { service, _, context in _ = try await service.undeleteNotifications(.init(), context: context) },
       { service, _, context in _ = try await service.listDeletedNotifications(.init(), context: context) },
       { service, _, context in _ = try await service.listScheduledNotifications(.init(), context: context) },
+      { service, _, context in _ = try await service.listPostponedNotifications(.init(), context: context) },
       { service, _, context in _ = try await service.listActionRuns(.init(), context: context) },
       { service, _, context in _ = try await service.getUnreadSummary(.init(), context: context) },
       { service, _, context in _ = try await service.getUserSettings(.init(), context: context) },

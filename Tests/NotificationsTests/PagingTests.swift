@@ -171,4 +171,37 @@ import Testing
     }
     await component.close()
   }
+
+  @Test("a page of large objects ends at 2 MiB, so that it fits into a frame")
+  func largePagesEndEarly() async throws {
+    let component = try await Fixture().open()
+    let long = String(repeating: "\u{1}", count: 16_000)
+    var names: [String] = []
+    for index in 0..<40 {
+      let name = "t\(100 + index)"
+      names.append(name)
+      let draft = Template(name: name, title: "x", body: long)
+      _ = try await component.automation.createTemplate(.init(template: draft), context: anna)
+      let bucket = Bucket(name: name, description: String(repeating: "\u{1}", count: 1_024))
+      _ = try await component.service.createBucket(.init(bucket: bucket), context: anna)
+    }
+    var pages = 0
+    let templates = try await all(1_000) {
+      let page = try await component.automation.listTemplates(.init(pageSize: $0, pageToken: $1), context: anna)
+      pages += 1
+      #expect(page.jsonUTF8Bytes().count < 3 << 20)
+      return (page.templates.map(\.name), page.nextPageToken)
+    }
+    #expect(templates == names && pages > 1)
+    let buckets = try await all(7) {
+      let page = try await component.service.listBuckets(.init(pageSize: $0, pageToken: $1), context: anna)
+      return (page.buckets.map(\.name), page.nextPageToken)
+    }
+    #expect(buckets == names)
+    let sizes = try component.service.repository.buckets(
+      BucketQuery(ListBucketsRequest(pageSize: 1_000), user: "anna", limits: NotificationsLimits())
+    ).buckets.items.map { (estimate: $0.sizeBytes, real: $0.jsonUTF8Bytes().count) }
+    #expect(sizes.count == 40 && sizes.allSatisfy { $0.estimate >= $0.real && $0.estimate < 2 * $0.real })
+    await component.close()
+  }
 }

@@ -24,6 +24,7 @@ import Testing
     (Repository.trashListSQL, "deleted_notifications_list "),
     (Repository.trashedOfBucketSQL, "deleted_notifications_bucket "),
     (Repository.scheduledListSQL, "sqlite_autoindex_scheduled_1"),
+    (Repository.postponedSQL, "sqlite_autoindex_timers_1"),
     (Repository.scheduledSQL, "sqlite_autoindex_scheduled_1"),
     (TimerTable.dueSQL, "timers_due "),
     (TimerTable.nextSQL, "timers_due "),

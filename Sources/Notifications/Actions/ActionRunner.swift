@@ -21,13 +21,40 @@ struct ActionRunner: Sendable {
   func invoke(
     _ notificationID: String, actionID: String, user: String, idempotency: IdempotentRequest?
   ) async throws -> ActionRun {
+    try await run(user: user, idempotency: idempotency) { transaction in
+      let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction).message
+      return (notification, actionID, try ActionChoice.action(actionID, of: notification))
+    }
+  }
+
+  /// Sends the request of a webhook. Throws NOT_FOUND for the webhook, and for the notification if one is named.
+  func run(
+    webhook id: String, notificationID: String, user: String, idempotency: IdempotentRequest?
+  ) async throws -> ActionRun {
+    try await run(user: user, idempotency: idempotency) { transaction in
+      guard let webhook = try transaction.automation(.webhook, id, user: user, as: Webhook.self) else {
+        throw AutomationKind.webhook.notFound(id, field: "webhookId")
+      }
+      let notification =
+        notificationID.isEmpty
+        ? Notification()
+        : try repository.find(notificationID, user: user, field: "notificationId", transaction).message
+      return (notification, "", Action(type: .webhook, value: id, title: webhook.name))
+    }
+  }
+
+  private typealias Choice = (notification: Notification, actionID: String, action: Action)
+
+  /// Stores and performs a run, or returns that of the request's first attempt.
+  private func run(
+    user: String, idempotency: IdempotentRequest?, _ choose: @escaping @Sendable (WriteTransaction) throws -> Choice
+  ) async throws -> ActionRun {
     let (begun, isNew) = try await repository.write { transaction in
       if let earlier = try repository.storedReply(ActionRun.self, idempotency, transaction) { return (earlier, false) }
-      let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction).message
-      let action = try ActionChoice.action(actionID, of: notification)
+      let (notification, actionID, action) = try choose(transaction)
       let (id, nowMs) = repository.ids.next(prefix: SortableID.actionRunPrefix)
       var run = ActionRun(
-        id: id, notificationId: notificationID, actionId: actionID, action: action,
+        id: id, notificationId: notification.id, actionId: actionID, action: action,
         createTime: ProtoTimestamp(millisecondsSince1970: nowMs))
       try begin(&run, action, notification, nowMs: nowMs, user: user, transaction)
       try repository.insert(run, user: user, transaction)

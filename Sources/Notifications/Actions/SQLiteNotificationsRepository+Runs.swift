@@ -40,16 +40,19 @@ extension SQLiteNotificationsRepository {
     try readSingle { try $0.queryOne(Self.runSQL, [.text(user), .text(id)], Self.actionRun) }
   }
 
-  /// Returns at most one run more than the page size, newest first.
-  func runs(_ query: PositionQuery, of notificationID: String?) throws -> [ActionRun] {
+  /// Returns one page, newest first.
+  func runs(_ query: PositionQuery, of notificationID: String?) throws -> PageRows<ActionRun> {
     // Greater than every id, because ids have only lower-case letters and digits after the prefix.
     var arguments: [SQLValue] = [
       .text(query.user), .text(query.position.first ?? "r_~"), .int(query.pageSize + 1),
     ]
     if let notificationID { arguments.append(.text(notificationID)) }
     return try readSingle { transaction in
-      try transaction.query(
-        notificationID == nil ? Self.runsSQL : Self.runsOfNotificationSQL, arguments, Self.actionRun)
+      var rows = PageRows<ActionRun>(countMax: query.pageSize)
+      try transaction.forEach(notificationID == nil ? Self.runsSQL : Self.runsOfNotificationSQL, arguments) { row in
+        rows.add(try Self.actionRun(row), sizeBytes: try row.bytes(0).count)
+      }
+      return rows
     }
   }
 

@@ -21,6 +21,9 @@ struct AlertFeed: Sendable {
   private let pusher: any DevicePushing
   private let signal: WakeSignal
   private let tracer: Tracer?
+  private let category: String
+  /// The key from which the keys of receipts are derived.
+  private let receiptSecret: [UInt8]
 
   /// A request to Activities and the trace that it continues.
   private struct Alert {
@@ -30,15 +33,20 @@ struct AlertFeed: Sendable {
 
   /// Creates a feed that resumes from its stored cursor.
   ///
-  /// - Parameter signal: Signalled after every commit.
+  /// - Parameters:
+  ///   - signal: Signalled after every commit.
+  ///   - category: The category of all pushes.
   init(
-    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, signal: WakeSignal, tracer: Tracer? = nil
+    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, signal: WakeSignal, category: String,
+    receiptSecret: [UInt8], tracer: Tracer? = nil
   ) async throws {
     feed = try await ChangeFeed(Self.name, store: repository.store)
     self.repository = repository
     self.pusher = pusher
     self.signal = signal
     self.tracer = tracer
+    self.category = category
+    self.receiptSecret = receiptSecret
   }
 
   /// Follows the log until the task is cancelled.
@@ -73,10 +81,15 @@ struct AlertFeed: Sendable {
   private func request(_ entry: ChangeFeed.Entry) throws -> SendAlertRequest? {
     guard let notification = entry.change.notification else { return nil }
     let counts = try repository.unreadCounts(user: entry.user)
-    let bucketName = try? repository.bucket(notification.bucketId, user: entry.user).name
-    return AlertRules.request(
-      notification, user: entry.user, bucketName: bucketName, unreadCount: Int64(counts.total),
+    let bucket = try? repository.bucket(notification.bucketId, user: entry.user)
+    var request = AlertRules.request(
+      notification, user: entry.user, bucket: bucket, unreadCount: Int64(counts.total), category: category,
       nowMs: repository.clockMs())
+    if let alertID = request?.alertId {
+      request?.receiptKey =
+        PushReceipt.alertKey(userID: entry.user, alertID: alertID, secret: receiptSecret) ?? []
+    }
+    return request
   }
 
   private func send(_ alerts: [Alert]) async throws {

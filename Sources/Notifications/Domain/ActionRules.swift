@@ -7,6 +7,9 @@ enum ActionRules {
   static let valueMax = 2_048
   /// One year.
   static let minutesMax = 525_600
+  /// The values that apps send with the two types that need none.
+  static let markAsReadValue = "mark_as_read_notification"
+  static let deleteValue = "delete_notification"
   static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
   static func check(_ action: Action, _ path: String, _ violations: inout Violations) {
@@ -32,8 +35,8 @@ enum ActionRules {
     case .openNotification:
       return value.isEmpty || TextRules.isIdentifier(value)
         ? nil : ("must be empty or the id of a notification", .actionValueInvalid)
-    case .markAsRead: return fixed(value, "mark_as_read_notification")
-    case .delete: return fixed(value, "delete_notification")
+    case .markAsRead: return fixed(value, markAsReadValue)
+    case .delete: return fixed(value, deleteValue)
     }
   }
 

@@ -2,15 +2,15 @@ import CampanileAPI
 
 /// Builds a watch's view of a notification.
 ///
-/// The base actions are mark as read, delete and open, in this order, even if the notification has no such actions. If
-/// it has one of these types, that action provides title and icon. The other actions follow in their own order, each
-/// with a label.
+/// The base actions are always mark as read, delete and open, in this order, with the labels, icons and colours of the
+/// watch app. The notification's own actions of these types are not repeated; with `hasOwnLabels`, they provide title
+/// and icon. The other actions follow in their own order, each with a label.
 enum LongLookRules {
   static let markAsReadID = "mark_as_read"
   static let deleteID = "delete"
   static let openID = "open"
 
-  static func longLook(_ notification: Notification, bucket: Bucket) -> LongLook {
+  static func longLook(_ notification: Notification, bucket: Bucket, hasOwnLabels: Bool = false) -> LongLook {
     var look = LongLook(
       notificationId: notification.id, title: notification.title, subtitle: notification.subtitle,
       body: notification.body)
@@ -19,7 +19,10 @@ enum LongLookRules {
       look.imageContentId = image.contentId.isEmpty ? nil : image.contentId
     }
     look.isRead = notification.readTime != nil
-    look.baseActions = baseActions(of: notification)
+    look.baseActions = BaseAction.allCases.map { base in
+      let own = notification.actions.first { $0.type == base.type && isBase($0, of: notification) }
+      return base.action(of: notification, labelledBy: hasOwnLabels ? own : nil)
+    }
     look.actions = notification.actions.enumerated().compactMap { index, action in
       isBase(action, of: notification) ? nil : otherAction(action, index: index)
     }
@@ -27,6 +30,7 @@ enum LongLookRules {
     look.bucketName = bucket.name
     look.bucketIconUrl = bucket.iconUrl
     look.createTime = notification.createTime
+    look.tapUrl = notification.tapURL
     return look
   }
 
@@ -36,23 +40,32 @@ enum LongLookRules {
     return shown.first { $0.mediaType == .image } ?? shown.first { $0.mediaType == .gif }
   }
 
-  private static func baseActions(of notification: Notification) -> [LongLookAction] {
-    // Icons are names of SF Symbols, like those of the notification's own actions.
-    let markAsRead = baseAction(
-      markAsReadID, .markAsRead, of: notification, label: "Mark as read", icon: "checkmark.circle.fill")
-    let delete = baseAction(deleteID, .delete, of: notification, label: "Delete", icon: "trash.circle.fill")
-    let open = baseAction(openID, .openNotification, of: notification, label: "Open", icon: "arrow.right.circle.fill")
-    return notification.readTime == nil ? [markAsRead, delete, open] : [delete, open]
-  }
+  /// A button that every notification has. Icons are names of SF Symbols, colours those of iOS.
+  private enum BaseAction: CaseIterable {
+    case markAsRead, delete, open
 
-  private static func baseAction(
-    _ id: String, _ type: ActionType, of notification: Notification, label: String, icon: String
-  ) -> LongLookAction {
-    let own = notification.actions.first { $0.type == type && isBase($0, of: notification) }
-    return LongLookAction(
-      actionId: id, label: own.map(\.title).flatMap { $0.isEmpty ? nil : $0 } ?? label,
-      icon: own.map(\.icon).flatMap { $0.isEmpty ? nil : $0 } ?? icon,
-      destructive: type == .delete || own?.destructive == true)
+    var type: ActionType {
+      switch self {
+      case .markAsRead: .markAsRead
+      case .delete: .delete
+      case .open: .openNotification
+      }
+    }
+
+    /// - Parameter own: The notification's own action, whose title and icon are used if they are not empty.
+    func action(of notification: Notification, labelledBy own: Action?) -> LongLookAction {
+      let look: (id: String, label: String, icon: String, color: String, value: String) =
+        switch self {
+        case .markAsRead:
+          (markAsReadID, "Mark", "checkmark.circle.fill", "#34C759", ActionRules.markAsReadValue)
+        case .delete: (deleteID, "Delete", "trash.circle.fill", "#FF3B30", ActionRules.deleteValue)
+        case .open: (openID, "Open", "arrow.right.circle.fill", "#007AFF", notification.id)
+        }
+      return LongLookAction(
+        actionId: look.id, label: own.map(\.title).flatMap { $0.isEmpty ? nil : $0 } ?? look.label,
+        icon: own.map(\.icon).flatMap { $0.isEmpty ? nil : $0 } ?? look.icon,
+        destructive: self == .delete || own?.destructive == true, type: type, value: look.value, color: look.color)
+    }
   }
 
   /// Whether an action has the effect of a base action. An action that opens another notification does not.
@@ -67,7 +80,7 @@ enum LongLookRules {
   private static func otherAction(_ action: Action, index: Int) -> LongLookAction {
     LongLookAction(
       actionId: String(index), label: action.title.isEmpty ? label(of: action) : action.title, icon: action.icon,
-      destructive: action.destructive)
+      destructive: action.destructive, type: action.type, value: action.value)
   }
 
   private static func label(of action: Action) -> String {

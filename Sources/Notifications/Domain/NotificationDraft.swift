@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 internal import CampanileCrypto
 import CampanileRPC
 
@@ -33,5 +34,34 @@ struct NotificationDraft: Sendable, Hashable {
       self.notification.attachments[index].contentId = id
       self.notification.attachments[index].sizeBytes = Int32(clamping: data.count)
     }
+  }
+}
+
+extension NotificationDraft {
+  /// Returns the notification as it is sent to others. Its delivery depends on each recipient.
+  func sent(at target: PublishingTarget) -> Notification {
+    var notification = notification
+    notification.id = target.id
+    if notification.priority == .unspecified { notification.priority = .normal }
+    notification.createTime = ProtoTimestamp(millisecondsSince1970: target.createdAtMs)
+    notification.updateTime = notification.createTime
+    notification.deliverTime = nil
+    notification.recipientIds = []
+    notification.completeActions()
+    return notification
+  }
+}
+
+extension Notification {
+  /// Sets the notification's own id in actions that open it, so that every reader gets it.
+  mutating func completeActions() {
+    for index in actions.indices { actions[index].complete(in: id) }
+    tapAction?.complete(in: id)
+  }
+}
+
+extension Action {
+  fileprivate mutating func complete(in notificationID: String) {
+    if type == .openNotification, value.isEmpty { value = notificationID }
   }
 }

@@ -40,6 +40,7 @@ extension Reason {
   static let inviteCodesExhausted = Reason(rawValue: "INVITE_CODES_EXHAUSTED")
   static let blockedUsersExhausted = Reason(rawValue: "BLOCKED_USERS_EXHAUSTED")
   static let sharedBucketsExhausted = Reason(rawValue: "SHARED_BUCKETS_EXHAUSTED")
+  static let recipientNotFound = Reason(rawValue: "RECIPIENT_NOT_FOUND")
   static let publishKeyNotFound = Reason(rawValue: "PUBLISH_KEY_NOT_FOUND")
   static let publishKeyInvalid = Reason(rawValue: "PUBLISH_KEY_INVALID")
   static let copiesExhausted = Reason(rawValue: "COPIES_EXHAUSTED")
@@ -51,4 +52,7 @@ extension Reason {
   static let formatVersionUnknown = Reason(rawValue: "FORMAT_VERSION_UNKNOWN")
   static let entryUnknown = Reason(rawValue: "ENTRY_UNKNOWN")
   static let searchIndexBehind = Reason(rawValue: "SEARCH_INDEX_BEHIND")
+  static let receiptInvalid = Reason(rawValue: "RECEIPT_INVALID")
+  static let reportTooLate = Reason(rawValue: "REPORT_TOO_LATE")
+  static let engagementExhausted = Reason(rawValue: "ENGAGEMENT_EXHAUSTED")
 }

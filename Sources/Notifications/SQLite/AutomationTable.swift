@@ -24,17 +24,19 @@ extension ReadTransaction {
     }
   }
 
-  /// Returns one page and one row more, ordered by id.
-  func automation<M: ProtoMessage>(_ query: AutomationQuery, as type: M.Type) throws -> [M] {
-    try self.query(
+  /// Returns one page, ordered by id.
+  func automation<M: ProtoMessage>(_ query: AutomationQuery, as type: M.Type) throws -> PageRows<M> {
+    var rows = PageRows<M>(countMax: query.position.pageSize)
+    try forEach(
       AutomationTable.listSQL,
       [
         .text(query.position.user), .integer(query.kind.rawValue), .text(query.position.position.first ?? ""),
         .int(query.position.pageSize + 1),
-      ], rowsMax: query.position.pageSize + 1
+      ]
     ) { row in
-      try StoredJSON.message(type, row, 0, "a row of automation")
+      rows.add(try StoredJSON.message(type, row, 0, "a row of automation"), sizeBytes: try row.bytes(0).count)
     }
+    return rows
   }
 }
 

@@ -3,6 +3,16 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
+extension Bucket {
+  /// The approximate size of its JSON in bytes, at which pages of buckets end.
+  var sizeBytes: Int {
+    let texts = [name, description ?? "", iconUrl ?? "", ownerId].reduce(0) { $0 + SummaryShaper.cost($1) }
+    // A window names up to seven days.
+    let windows = settings?.quietHours?.windows.reduce(0) { $0 + 48 + 26 * $1.days.count } ?? 0
+    return 1_024 + texts + windows
+  }
+}
+
 /// Maps rows of `buckets`.
 enum BucketRow {
   static let columns = """

@@ -13,7 +13,7 @@ struct StoredNotification: Sendable, Hashable {
 extension Notification {
   /// The approximate size of its JSON in bytes, at which pages of notifications end.
   var sizeBytes: Int {
-    let texts = SummaryShaper.cost(title) + SummaryShaper.cost(subtitle ?? "") + SummaryShaper.cost(body ?? "")
+    let texts = [title, subtitle ?? "", body ?? "", sound, threadId].reduce(0) { $0 + SummaryShaper.cost($1) }
     let media = attachments.reduce(0) { $0 + 256 + SummaryShaper.cost($1.url) + SummaryShaper.cost($1.name) }
     let buttons = (actions + (tapAction.map { [$0] } ?? [])).reduce(0) {
       $0 + 128 + SummaryShaper.cost($1.value) + SummaryShaper.cost($1.title) + SummaryShaper.cost($1.icon)
@@ -84,11 +84,12 @@ enum NotificationRow {
     ]
   }
 
-  /// Attachments, actions and tap action as the ProtoJSON of an otherwise empty notification; nil if there are none.
+  /// The fields without a column of their own, as the ProtoJSON of an otherwise empty notification; nil if there are
+  /// none.
   private static func contentJSON(_ notification: Notification) -> String? {
-    if notification.attachments.isEmpty, notification.actions.isEmpty, notification.tapAction == nil { return nil }
     let content = Notification(
-      attachments: notification.attachments, actions: notification.actions, tapAction: notification.tapAction)
-    return content.jsonString()
+      attachments: notification.attachments, actions: notification.actions, tapAction: notification.tapAction,
+      sound: notification.sound, threadId: notification.threadId)
+    return content == Notification() ? nil : content.jsonString()
   }
 }

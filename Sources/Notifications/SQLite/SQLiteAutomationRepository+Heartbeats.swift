@@ -21,7 +21,7 @@ extension SQLiteAutomationRepository {
     }
   }
 
-  func heartbeats(_ query: AutomationQuery) throws -> [Heartbeat] {
+  func heartbeats(_ query: AutomationQuery) throws -> PageRows<Heartbeat> {
     try readSingle { try $0.automation(query, as: Heartbeat.self) }
   }
 

@@ -55,7 +55,7 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     return template
   }
 
-  func templates(_ query: AutomationQuery) throws -> [Template] {
+  func templates(_ query: AutomationQuery) throws -> PageRows<Template> {
     try readSingle { try $0.automation(query, as: Template.self) }
   }
 
@@ -105,8 +105,8 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     }
   }
 
-  func webhooks(_ query: AutomationQuery) throws -> [Webhook] {
-    try readSingle { try $0.automation(query, as: Webhook.self) }.map(WebhookRules.masked)
+  func webhooks(_ query: AutomationQuery) throws -> PageRows<Webhook> {
+    try readSingle { try $0.automation(query, as: Webhook.self) }
   }
 
   func updateWebhook(_ change: Webhook, fields: [WebhookField], user: String) async throws -> Webhook {

@@ -77,14 +77,18 @@ extension SQLiteNotificationsRepository {
     guard version != nil else { throw RPCError.bucketNotFound(id, field: "bucketId") }
   }
 
-  func buckets(_ query: BucketQuery) throws -> (buckets: [Bucket], token: ResumeToken) {
+  func buckets(_ query: BucketQuery) throws -> (buckets: PageRows<Bucket>, token: ResumeToken) {
     try read { transaction in
       let token = try present(transaction)
-      let buckets = try transaction.query(
+      var rows = PageRows<Bucket>(countMax: query.page.pageSize)
+      try transaction.forEach(
         query.isOfDeleted ? Self.deletedBucketsSQL : Self.bucketsSQL,
-        [.text(query.page.user), .text(query.after.name), .text(query.after.id), .int(query.page.pageSize + 1)],
-        BucketRow.bucket)
-      return (buckets, token)
+        [.text(query.page.user), .text(query.after.name), .text(query.after.id), .int(query.page.pageSize + 1)]
+      ) { row in
+        let bucket = try BucketRow.bucket(row)
+        return rows.add(bucket, sizeBytes: bucket.sizeBytes)
+      }
+      return (rows, token)
     }
   }
 

@@ -19,6 +19,7 @@ extension SQLiteNotificationsRepository {
       let old = found.message
       var notification = old
       for field in fields { field.copy(from: change, to: &notification) }
+      notification.completeActions()
       guard notification != old else { return old }
       try checkContents(of: notification, beside: old, contents)
       var context = PublishingContext(nowMs: clockMs(), limits: limits)
@@ -31,6 +32,7 @@ extension SQLiteNotificationsRepository {
         guard let copy, copy.message.bucketId == old.bucketId else { continue }
         var changed = copy.message
         for field in fields { field.copy(from: change, to: &changed) }
+        changed.completeActions()
         if changed != copy.message { _ = try rewrite(copy, as: changed, user: other, in: &context, transaction) }
       }
       try context.finish(transaction)

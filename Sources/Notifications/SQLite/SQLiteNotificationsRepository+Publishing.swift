@@ -17,13 +17,15 @@ extension SQLiteNotificationsRepository {
     WHERE user_id = $1 AND bucket_id = $2 AND collapse_key = $3 LIMIT 1
     """
 
-  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members. Without a
-  /// target, schedules the notification instead if its `deliver_time` is in the future.
+  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members, or for those
+  /// of them that the draft names as its recipients. Without a target, schedules the notification instead if its
+  /// `deliver_time` is in the future.
   ///
-  /// Throws before changing anything: NOT_FOUND for the bucket, PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
+  /// Throws before changing anything: NOT_FOUND for the bucket or if nobody is left of the recipients,
+  /// PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
   ///
   /// - Parameter context: Collects the counts. The caller finishes it.
-  /// - Returns: The user's own copy.
+  /// - Returns: The user's own copy. A user who is not a recipient gets the notification as it was sent.
   func create(
     _ draft: NotificationDraft, by user: String, as target: PublishingTarget? = nil,
     in context: inout PublishingContext, _ transaction: WriteTransaction
@@ -33,18 +35,26 @@ extension SQLiteNotificationsRepository {
     }
     let bucketID = draft.notification.bucketId
     let bucket = try context.publisherBucket(bucketID, of: user, transaction)
-    let replaced = try collapsed(by: draft, of: user, transaction)
-    guard try replaced != nil || context.hasRoom(user, transaction) else { throw notificationsExhausted }
-    guard context.takeCopy() else { throw copiesExhausted }
+    let chosen = Set(draft.notification.recipientIds)
+    let isRecipient = chosen.isEmpty || chosen.contains(user)
+    let replaced = isRecipient ? try collapsed(by: draft, of: user, transaction) : nil
+    if isRecipient {
+      guard try replaced != nil || context.hasRoom(user, transaction) else { throw notificationsExhausted }
+      guard context.takeCopy() else { throw copiesExhausted }
+    }
     var others: [String] = []
     if !bucket.ownerID.isEmpty || bucket.shareCount > 0 {
-      others = try recipients(of: bucketID, bucket, beside: user, in: &context, transaction)
+      others = try recipients(of: bucketID, bucket, beside: user, chosen: chosen, in: &context, transaction)
     }
+    guard isRecipient || !others.isEmpty else { throw Self.recipientNotFound(draft.notification.recipientIds) }
     if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
     for content in draft.contents { try keep(content, transaction) }
     let target =
       replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) } ?? target ?? newTarget()
-    let own = try upsert(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
+    let own =
+      isRecipient
+      ? try upsert(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
+      : draft.sent(at: target)
     // If the publisher's own copy replaced an older one, new copies still have their own creation time.
     let copyTarget = PublishingTarget(
       id: target.id, createdAtMs: replaced == nil ? target.createdAtMs : context.nowMs)
@@ -52,19 +62,23 @@ extension SQLiteNotificationsRepository {
     return own
   }
 
+  private static func recipientNotFound(_ ids: [String]) -> RPCError {
+    .missing("recipient", ids.first ?? "", field: "notification.recipientIds", .recipientNotFound)
+  }
+
   private func newTarget() -> PublishingTarget {
     let (id, timeMs) = ids.next(prefix: SortableID.notificationPrefix)
     return PublishingTarget(id: id, createdAtMs: timeMs)
   }
 
-  /// The owner and the members of a shared bucket, without the publisher.
+  /// The owner and the members of a shared bucket, without the publisher, or the chosen ones of them.
   private func recipients(
-    of bucketID: String, _ bucket: BucketState, beside user: String, in context: inout PublishingContext,
-    _ transaction: WriteTransaction
+    of bucketID: String, _ bucket: BucketState, beside user: String, chosen: Set<String>,
+    in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> [String] {
     let owner = bucket.ownerID.isEmpty ? user : bucket.ownerID
     let all = [owner] + (try context.members(of: bucketID, owner: owner, transaction))
-    let others = all.filter { $0 != user }
+    let others = all.filter { $0 != user && (chosen.isEmpty || chosen.contains($0)) }
     guard others.count <= context.copiesLeft else { throw copiesExhausted }
     return others
   }
@@ -118,6 +132,8 @@ extension SQLiteNotificationsRepository {
     notification.readTime = nil
     notification.deliverTime = nil
     notification.deleteTime = nil
+    notification.recipientIds = []
+    notification.completeActions()
     notification.sendTime = nil
     notification.releaseTime = nil
     notification.sendCount = old?.sendCount ?? 0
