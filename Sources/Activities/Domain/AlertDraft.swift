@@ -16,6 +16,8 @@ struct AlertDraft: Sendable, Hashable {
   var notificationID: String
   /// Nil for all apps.
   var app: String?
+  /// Nil for all installations.
+  var installationID: String?
   var isBackground: Bool
   var payload: [UInt8]
   /// The payload of a critical alert for apps without Apple's entitlement; nil for any other push.
@@ -46,6 +48,7 @@ struct AlertDraft: Sendable, Hashable {
     id = request.alertId
     notificationID = request.notificationId
     app = request.app.isEmpty ? nil : request.app
+    installationID = request.installationId.isEmpty ? nil : request.installationId
     // A push with a badge is visible: APNs requires the type `alert` for it, and does not throttle it.
     isBackground = request.alert == nil && request.badge == nil
     payload = Self.payload(request, isBackground: isBackground)

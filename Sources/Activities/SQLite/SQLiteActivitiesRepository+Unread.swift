@@ -111,7 +111,8 @@ extension SQLiteActivitiesRepository {
         source: Self.alertSource, messageID: "\(alert.user)/\(alert.id)", nowMs: nowMs)
       guard isNew else { return nil }
       var ids: [String] = []
-      for token in try liveTokens(.device, app: alert.app, user: alert.user, transaction) {
+      for token in try liveTokens(.device, app: alert.app, user: alert.user, transaction)
+      where alert.installationID == nil || alert.installationID == token.installationID {
         let id = try queue.enqueue(
           PushOrder(
             lane: PushLane.token(token.id).text, kind: alert.isBackground ? .background : .alert, userID: alert.user,
