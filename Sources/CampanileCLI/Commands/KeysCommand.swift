@@ -21,6 +21,7 @@ public struct KeysCommand: AsyncParsableCommand {
           campanile keys create user/alice --scope notifications
           campanile keys create service/ci --expires 24h
           campanile keys create service/reports --scope notifications --scope activities:operate
+          campanile keys create user/alice --device watch --scope sync:read --scope sync:publish
 
         Without --scope, a key can read and write every service. The scopes `operate` and `admin` must be given explicitly. The
         scopes of a key are fixed; to add one, create a new key with all scopes and revoke the old key.
@@ -39,6 +40,9 @@ public struct KeysCommand: AsyncParsableCommand {
     @Option(help: "Purpose of the key.")
     var description = ""
 
+    @Option(help: "Device of the user that the key is bound to: the key cannot act as another device (default: any).")
+    var device = ""
+
     @Option(help: ArgumentHelp("Lifetime of the key, for example 24h (default: unlimited).", valueName: "duration"))
     var expires: Timeout?
 
@@ -50,7 +54,8 @@ public struct KeysCommand: AsyncParsableCommand {
 
     func run() async throws {
       let request = CreateApiKeyRequest(
-        principal: principal, scopes: scope, description: description, expireTime: expires.map(KeysCommand.time))
+        principal: principal, scopes: scope, description: description, expireTime: expires.map(KeysCommand.time),
+        deviceId: device)
       let reply = try await KeysCommand.call(AccessServiceMethods.createApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
       try Console.writeLine(Terminal.printable(try KeysCommand.decode(CreateApiKeyResponse.self, reply).secret))

@@ -13,19 +13,24 @@ public struct Principal: Sendable, Hashable {
   public var id: String
   /// The scopes of the credential. An empty list grants reading and writing, but neither `operate` nor `admin`.
   public var scopes: [String]
+  /// The device that the credential is bound to; empty for none. 1 to 128 characters of `[A-Za-z0-9._:-]`.
+  public var deviceID: String
 
-  /// The metadata keys that carry a principal, its scopes and its IP address between the suite's processes.
+  /// The metadata keys that carry a principal, its scopes, its IP address and the device of its credential between the
+  /// suite's processes.
   public static let metadataKey = "campanile-principal"
   public static let scopesMetadataKey = "campanile-scopes"
   public static let addressMetadataKey = "campanile-remote-address"
+  public static let deviceMetadataKey = "campanile-device"
   public static let scopesMax = 32
   /// The syntax of a principal, for errors.
   public static let form = "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -"
 
-  public init(kind: Kind, id: String, scopes: [String] = []) {
+  public init(kind: Kind, id: String, scopes: [String] = [], deviceID: String = "") {
     self.kind = kind
     self.id = id
     self.scopes = scopes
+    self.deviceID = deviceID
   }
 
   /// Parses `user/<id>` or `service/<id>`; `nil` for any other text.
@@ -39,6 +44,11 @@ public struct Principal: Sendable, Hashable {
 
   /// The form `user/<id>` or `service/<id>`.
   public var name: String { "\(kind.rawValue)/\(id)" }
+
+  /// Returns whether a text is the id of a device.
+  public static func isDevice(_ id: String) -> Bool {
+    (1...128).contains(id.utf8.count) && id.utf8.allSatisfy { $0 != UInt8(ascii: "@") && isValid($0) }
+  }
 
   private static func isValid(_ byte: UInt8) -> Bool {
     switch byte {
@@ -54,8 +64,8 @@ public struct Principal: Sendable, Hashable {
   ///
   /// A malformed value must never be read as another caller, least of all the operator.
   ///
-  /// - Throws: INVALID_ARGUMENT `PRINCIPAL_INVALID`, `SCOPES_INVALID` or `ADDRESS_INVALID` with the metadata key, if a
-  ///   value is malformed or repeated, or if there are scopes without a principal.
+  /// - Throws: INVALID_ARGUMENT `PRINCIPAL_INVALID`, `SCOPES_INVALID`, `ADDRESS_INVALID` or `DEVICE_INVALID` with the
+  ///   metadata key, if a value is malformed or repeated, or if there are scopes or a device without a principal.
   public init?(trusted metadata: Metadata) throws(RPCError) {
     if let address = try Self.only(Self.addressMetadataKey, in: metadata, reason: "ADDRESS_INVALID") {
       guard (1...64).contains(address.utf8.count), address.utf8.allSatisfy(Self.isOfAddress) else {
@@ -66,15 +76,24 @@ public struct Principal: Sendable, Hashable {
     let scopes = try Self.only(Self.scopesMetadataKey, in: metadata, reason: "SCOPES_INVALID").map {
       text throws(RPCError) in try Self.scopes(text)
     }
+    let device = try Self.only(Self.deviceMetadataKey, in: metadata, reason: "DEVICE_INVALID")
+    if let device, !Self.isDevice(device) {
+      throw Self.fault(
+        Self.deviceMetadataKey, "must be 1 to 128 characters of A-Z a-z 0-9 . _ : -", "DEVICE_INVALID")
+    }
     guard let text else {
       if scopes != nil {
         throw Self.fault(Self.scopesMetadataKey, "requires \(Self.metadataKey)", "SCOPES_INVALID")
       }
+      if device != nil {
+        throw Self.fault(Self.deviceMetadataKey, "requires \(Self.metadataKey)", "DEVICE_INVALID")
+      }
       return nil
     }
-    guard let principal = Principal(text, scopes: scopes ?? []) else {
+    guard var principal = Principal(text, scopes: scopes ?? []) else {
       throw Self.fault(Self.metadataKey, Self.form, "PRINCIPAL_INVALID")
     }
+    principal.deviceID = device ?? ""
     self = principal
   }
 

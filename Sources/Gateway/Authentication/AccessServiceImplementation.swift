@@ -10,7 +10,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
 
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse {
     try request.checkConstraints()
-    let principal = try ApiKeyRequest.principal(request.principal)
+    let principal = try ApiKeyRequest.principal(request.principal, device: request.deviceId)
     let scopes = try ApiKeyRequest.scopes(request.scopes, services: keys.ring.services)
     let description = try ApiKeyRequest.description(request.description)
     let expiresAtMs = try ApiKeyRequest.expiry(
@@ -102,6 +102,7 @@ extension ApiKey {
     self.init()
     id = key.id
     principal = key.principal.name
+    deviceId = key.principal.deviceID
     scopes = key.scopes.map(\.description)
     description = key.description
     createTime = ProtoTimestamp(millisecondsSince1970: key.createdAtMs)

@@ -9,7 +9,7 @@ struct ApiKeyRepository: Sendable {
 
   private static let columns =
     "id, digest, principal, scopes, description, created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms, "
-    + "lifetime_ms"
+    + "lifetime_ms, device_id"
 
   /// The position of a page: after this key.
   struct Cursor: Sendable, Hashable {
@@ -79,12 +79,12 @@ struct ApiKeyRepository: Sendable {
         reason: "KEY_LIMIT")
     }
     try transaction.execute(
-      "INSERT INTO api_keys (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+      "INSERT INTO api_keys (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
       [
         .text(key.id), .blob(key.digest.bytes), .text(key.principal.name),
         .text(key.scopes.map(\.description).joined(separator: " ")), .text(key.description),
         .integer(key.createdAtMs), .integer(key.expiresAtMs), .integer(key.revokedAtMs), .integer(key.lastUsedAtMs),
-        .integer(key.lifetimeMs),
+        .integer(key.lifetimeMs), .text(key.principal.deviceID),
       ])
   }
 
@@ -146,8 +146,9 @@ struct ApiKeyRepository: Sendable {
 
   private static func key(_ row: borrowing SQLRow) throws -> StoredApiKey {
     let scopes = try row.text(3).split(separator: " ").map(String.init)
-    guard let digest = SHA256Digest(bytes: try row.bytes(1)), let principal = Principal(try row.text(2), scopes: scopes)
+    guard let digest = SHA256Digest(bytes: try row.bytes(1)), var principal = Principal(try row.text(2), scopes: scopes)
     else { throw StoreError(.corrupt, "an API key in the database cannot be read", path: nil) }
+    principal.deviceID = try row.text(10)
     return StoredApiKey(
       id: try row.text(0), digest: digest, principal: principal,
       // An unknown scope is kept and grants nothing. A key whose scopes were all dropped would be unrestricted.

@@ -5,10 +5,15 @@ import CampanileRPC
 
 /// Checks of the requests to `AccessService` that the contract does not declare. Each violation names its field.
 enum ApiKeyRequest {
-  static func principal(_ text: String) throws(RPCError) -> Principal {
-    guard let principal = Principal(text) else {
+  /// - Parameter device: The device that the key is bound to; empty for none.
+  static func principal(_ text: String, device: String) throws(RPCError) -> Principal {
+    guard var principal = Principal(text) else {
       throw .invalidField("principal", Principal.form, reason: "PRINCIPAL_INVALID")
     }
+    guard device.isEmpty || principal.kind == .user else {
+      throw .invalidField("deviceId", "must be empty unless the principal is user/ID", reason: "FIELD_NOT_ALLOWED")
+    }
+    principal.deviceID = device
     return principal
   }
 

@@ -98,7 +98,7 @@ package final class DelegatedCaller: Sendable {
     }
     rights = AccessRights(scopes, services: services)
     metadataMembers = PrincipalMetadata.members(
-      principal: principal.name, scopes: principal.scopes.joined(separator: " "))
+      principal: principal.name, scopes: principal.scopes.joined(separator: " "), device: principal.deviceID)
   }
 }
 

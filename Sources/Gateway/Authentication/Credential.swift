@@ -32,8 +32,10 @@ package final class Credential: Sendable {
     rights = AccessRights(scopes, services: services)
     expiry = Atomic(expiresAtMs ?? .max)
     let scopes = scopes.map(\.description).joined(separator: " ")
-    metadataMembers = PrincipalMetadata.members(principal: principal.name, scopes: scopes)
-    metadataSizeBytes = PrincipalMetadata.sizeBytes(principal: principal.name, scopes: scopes)
+    metadataMembers = PrincipalMetadata.members(
+      principal: principal.name, scopes: scopes, device: principal.deviceID)
+    metadataSizeBytes = PrincipalMetadata.sizeBytes(
+      principal: principal.name, scopes: scopes, device: principal.deviceID)
   }
 
   convenience init(_ key: StoredApiKey, services: [String], share: CallerShare) {
@@ -96,17 +98,19 @@ enum PrincipalMetadata {
   /// The IP address of the gateway's own caller.
   static let addressKey = Principal.addressMetadataKey
 
-  /// Returns `"campanile-principal":"…"`, followed by the scopes if there are any. Neither holds characters that JSON
-  /// escapes.
-  static func members(principal: String, scopes: String) -> [UInt8] {
+  /// Returns `"campanile-principal":"…"`, followed by the scopes and the device if there are any. None of them holds
+  /// characters that JSON escapes.
+  static func members(principal: String, scopes: String, device: String = "") -> [UInt8] {
     var text = "\"\(Principal.metadataKey)\":\"\(principal)\""
     if !scopes.isEmpty { text += ",\"\(Principal.scopesMetadataKey)\":\"\(scopes)\"" }
+    if !device.isEmpty { text += ",\"\(Principal.deviceMetadataKey)\":\"\(device)\"" }
     return Array(text.utf8)
   }
 
-  static func sizeBytes(principal: String, scopes: String) -> Int {
+  static func sizeBytes(principal: String, scopes: String, device: String = "") -> Int {
     Principal.metadataKey.utf8.count + principal.utf8.count
       + (scopes.isEmpty ? 0 : Principal.scopesMetadataKey.utf8.count + scopes.utf8.count)
+      + (device.isEmpty ? 0 : Principal.deviceMetadataKey.utf8.count + device.utf8.count)
   }
 
   /// Returns `members` followed by the address; an empty address adds nothing. Addresses hold no characters that JSON

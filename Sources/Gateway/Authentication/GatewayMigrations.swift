@@ -39,5 +39,8 @@ enum GatewayMigrations {
       CREATE INDEX api_key_requests_expiry ON api_key_requests (expires_at_ms);
       DELETE FROM store_idempotency;
       """),
+    // A key of a device cannot act as another device of its user. Existing keys are not bound.
+    Migration(
+      "0005-bind-api-keys-to-devices", "ALTER TABLE api_keys ADD COLUMN device_id TEXT NOT NULL DEFAULT '';"),
   ]
 }

@@ -6,6 +6,7 @@ struct StoredApiKey: Sendable, Hashable {
   /// A public identifier: `k_` and 12 characters.
   var id: String
   var digest: SHA256Digest
+  /// The caller, and the device that the key is bound to.
   var principal: Principal
   var scopes: [Scope]
   var description: String

@@ -309,7 +309,7 @@ final class Forwarder: CallDispatcher, HeadJudge {
     if isTraced { metadata.remove(TraceContext.parentKey) }
     let addedBytes = addedBytes + RequestIDs.sizeBytes + (isTraced ? LoopForwarder.traceSizeBytes : 0)
     guard metadata.sizeBytes + addedBytes <= Metadata.sizeBytesMax,
-      metadata.entries.count + (isTraced ? 5 : 4) <= Metadata.entryCountMax
+      metadata.entries.count + (isTraced ? 6 : 5) <= Metadata.entryCountMax
     else {
       var error = RPCError.invalidField(
         "metadata", "the gateway needs \(addedBytes) of the \(Metadata.sizeBytesMax) bytes",

@@ -15,6 +15,7 @@ enum TokenFault: Error, Sendable, Hashable {
   case issuerWrong
   case audienceWrong
   case subjectInvalid
+  case deviceInvalid
   case typeWrong
 }
 
@@ -49,6 +50,13 @@ struct JSONWebToken: Sendable {
     var nbf: Double?
     var scope: Texts?
     var scp: Texts?
+    /// The device that the token is bound to.
+    var device: String?
+
+    enum CodingKeys: String, CodingKey {
+      case iss, sub, aud, exp, nbf, scope, scp
+      case device = "campanile_device"
+    }
   }
 
   /// A string or a list of strings.

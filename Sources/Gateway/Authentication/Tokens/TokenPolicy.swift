@@ -50,9 +50,13 @@ public struct TokenPolicy: Sendable, Hashable {
     if let nbf = claims.nbf {
       guard let startMs = Self.milliseconds(nbf), startMs - leewayMs <= nowMs else { throw .notYetValid }
     }
-    guard let subject = claims.sub, !subject.isEmpty, let principal = Principal("user/\(subjectPrefix)\(subject)")
+    guard let subject = claims.sub, !subject.isEmpty, var principal = Principal("user/\(subjectPrefix)\(subject)")
     else {
       throw .subjectInvalid
+    }
+    if let device = claims.device {
+      guard Principal.isDevice(device) else { throw .deviceInvalid }
+      principal.deviceID = device
     }
     return Grant(principal: principal, scopes: scopes(claims, services), expiresAtMs: expiresAtMs)
   }
