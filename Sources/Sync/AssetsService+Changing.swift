@@ -7,7 +7,7 @@ import CampanileService
 
 extension AssetsService {
   public func putAsset(_ request: PutAssetRequest, context: CallContext) async throws -> PutAssetResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     var violations = Violations()
     request.validate(into: &violations)
     let zone = NameRules.zone(request.zoneId, &violations)
@@ -21,18 +21,18 @@ extension AssetsService {
     guard let result = reply.results.first else { throw RPCError(.internalError, "the commit has no result") }
     return PutAssetResponse(
       asset: result.asset, conflict: result.conflict, merged: result.merged, duplicateNames: result.duplicateNames,
-      storage: reply.storage, userStorage: reply.userStorage)
+      storage: reply.storage, userStorage: reply.userStorage, exportEnded: reply.exportEnded)
   }
 
   public func commitAssets(
     _ request: CommitAssetsRequest, context: CallContext
   ) async throws -> CommitAssetsResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     var violations = Violations()
     request.validate(into: &violations)
     let zone = NameRules.zone(request.zoneId, &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
-    let changes = ChangeRules.changes(request.changes, limits, &violations)
+    let changes = ChangeRules.changes(request.changes, zone: zone, limits, &violations)
     try violations.check()
     return try await commit(
       zone: zone, device: request.deviceId, changes, user: user,
@@ -41,7 +41,7 @@ extension AssetsService {
   }
 
   public func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, device: request.deviceId, &$0) }
     let reply = try await repository.commit(
       CommitDraft(
@@ -56,7 +56,7 @@ extension AssetsService {
   public func restoreAssetVersion(
     _ request: RestoreAssetVersionRequest, context: CallContext
   ) async throws -> RestoreAssetVersionResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, device: request.deviceId, &$0) }
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AssetsServiceMethods.restoreAssetVersion, user: user)

@@ -7,7 +7,7 @@ import CampanileService
 
 extension AssetsService {
   public func patchAsset(_ request: PatchAssetRequest, context: CallContext) async throws -> PatchAssetResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     var violations = Violations()
     let zone = Self.zone(request, request.zoneId, request.name, device: request.deviceId, &violations)
     let time = TimeRules.milliseconds(request.syncTime, "syncTime", &violations)

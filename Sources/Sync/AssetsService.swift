@@ -88,7 +88,7 @@ public struct AssetsService: AssetsServiceProtocol {
   public func resolveAssetConflict(
     _ request: ResolveAssetConflictRequest, context: CallContext
   ) async throws -> ResolveAssetConflictResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, device: request.deviceId, &$0) }
     try await repository.resolveConflict(
       request.version, of: request.name, zone: zone, device: request.deviceId, user: user)

@@ -8,16 +8,17 @@ import CampanileService
 public struct DevicesService: DevicesServiceProtocol {
   let repository: any SyncRepository
   let hub: WatchHub
+  let awake: AwakeDevices
   /// Called with users whose notifications must be exported to files, because a registered device reads them there.
   let wantsExport: @Sendable (String) async throws -> Void
 
   public func registerDevice(
     _ request: RegisterDeviceRequest, context: CallContext
   ) async throws -> RegisterDeviceResponse {
-    let user = try context.requireUser()
+    let device = request.device ?? SyncDevice()
+    let user = try context.requireUser(of: device.id, field: "device.id")
     var violations = Violations()
     request.validate(into: &violations)
-    let device = request.device ?? SyncDevice()
     NameRules.device(device.id, "device.id", &violations)
     try violations.check()
     let response = RegisterDeviceResponse(device: try await repository.registerDevice(device, user: user))
@@ -39,21 +40,34 @@ public struct DevicesService: DevicesServiceProtocol {
   public func unregisterDevice(
     _ request: UnregisterDeviceRequest, context: CallContext
   ) async throws -> UnregisterDeviceResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     try Self.check(request, device: request.deviceId)
-    try await repository.unregisterDevice(request.deviceId, user: user)
+    try await repository.unregisterDevice(
+      request.deviceId, keepsReaders: !context.boundDevice.isEmpty, user: user)
     return UnregisterDeviceResponse()
+  }
+
+  public func setSubscriptions(
+    _ request: SetSubscriptionsRequest, context: CallContext
+  ) async throws -> SetSubscriptionsResponse {
+    let user = try context.requireUser(of: request.deviceId)
+    var violations = Violations()
+    request.validate(into: &violations)
+    NameRules.device(request.deviceId, "deviceId", &violations)
+    NameRules.device(request.installationId, "installationId", &violations)
+    let draft = SubscriptionsDraft(request, &violations)
+    try violations.check()
+    return SetSubscriptionsResponse(device: try await repository.setSubscriptions(draft, user: user))
   }
 
   public func publishUpdate(
     _ request: PublishUpdateRequest, context: CallContext
   ) async throws -> PublishUpdateResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     var violations = Violations()
     request.validate(into: &violations)
     NameRules.device(request.deviceId, "deviceId", &violations)
-    let message = request.message ?? SyncUpdateMessage()
-    Self.check(message, &violations)
+    let message = Self.message(request, &violations)
     try violations.check()
     var requestWithoutID = request
     requestWithoutID.requestId = ""
@@ -67,7 +81,7 @@ public struct DevicesService: DevicesServiceProtocol {
   }
 
   public func listUpdates(_ request: ListUpdatesRequest, context: CallContext) async throws -> ListUpdatesResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     try Self.check(request, device: request.deviceId)
     let count = Paging.size(request.pageSize, repository.limits)
     let page = try repository.updates(
@@ -78,17 +92,19 @@ public struct DevicesService: DevicesServiceProtocol {
   public func watchUpdates(
     _ request: WatchUpdatesRequest, context: CallContext, responses: ResponseSink<WatchUpdatesResponse>
   ) async throws {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     try Self.check(request, device: request.deviceId)
-    try await UpdateWatch(repository: repository, hub: hub).run(
-      device: request.deviceId, after: request.afterSequence, user: user
-    ) { try await responses.send($0) }
+    try await awake.during(request.deviceId, user: user) {
+      try await UpdateWatch(repository: repository, hub: hub).run(
+        device: request.deviceId, after: request.afterSequence, user: user
+      ) { try await responses.send($0) }
+    }
   }
 
   public func acknowledgeUpdates(
     _ request: AcknowledgeUpdatesRequest, context: CallContext
   ) async throws -> AcknowledgeUpdatesResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     try Self.check(request, device: request.deviceId)
     try await repository.acknowledge(request.deviceId, through: request.throughSequence, user: user)
     return AcknowledgeUpdatesResponse()
@@ -102,12 +118,30 @@ public struct DevicesService: DevicesServiceProtocol {
     try violations.check()
   }
 
-  private static func check(_ message: SyncUpdateMessage, _ violations: inout Violations) {
+  /// Returns the message of a request in either form.
+  private static func message(_ request: PublishUpdateRequest, _ violations: inout Violations) -> SyncUpdateMessage {
+    guard request.messageJson.isEmpty else {
+      if request.message != nil {
+        violations.add("messageJson", "must be empty if message is set", .fieldNotAllowed)
+      }
+      let message = AppMessage.message(request.messageJson, "messageJson", &violations)
+      requireEntity(message, "messageJson.entityId", &violations)
+      return message
+    }
+    guard let message = request.message else {
+      violations.add("message", "must be given unless messageJson is", .required)
+      return SyncUpdateMessage()
+    }
+    requireEntity(message, "message.entityId", &violations)
+    _ = TimeRules.milliseconds(message.eventTime, "message.eventTime", &violations)
+    return message
+  }
+
+  private static func requireEntity(_ message: SyncUpdateMessage, _ field: String, _ violations: inout Violations) {
     switch message.type {
     case .notificationRead, .notificationDeleted, .bucketCreated, .bucketUpdated, .bucketDeleted:
-      if message.entityId.isEmpty { violations.add("message.entityId", "must not be empty", .required) }
+      if message.entityId.isEmpty { violations.add(field, "must not be empty", .required) }
     default: break
     }
-    _ = TimeRules.milliseconds(message.eventTime, "message.eventTime", &violations)
   }
 }

@@ -21,20 +21,25 @@ public final class SyncComponent: Sendable {
   /// Nil if no notifications service is configured.
   let exporter: Exporter?
   let relay: UpdateRelay?
+  /// Nil if no push service is configured.
+  let waker: WakeDispatcher?
 
   /// Opens the store (see `Store.init` for the errors it throws) and the contents folder.
   ///
   /// - Parameters:
   ///   - link: The service that stores notifications.
+  ///   - wakeLink: The service that pushes to devices.
   ///   - nowMs: The wall clock in milliseconds since 1970.
   ///   - random: A source of 64 random bits.
   ///   - tracer: Continues the traces of messages to the other service.
   ///   - log: Receives events that an operator should know about.
+  ///   - events: Receives events for metrics, on any thread.
   public init(
     _ configuration: SyncConfiguration, link: (any NotificationsLinking)? = nil,
+    wakeLink: (any DeviceWaking)? = nil,
     nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil,
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    log: @escaping @Sendable (String) -> Void = { _ in }, events: @escaping @Sendable (SyncEvent) -> Void = { _ in }
   ) async throws {
     let limits = configuration.limits
     let hub = WatchHub(limits: limits)
@@ -45,7 +50,8 @@ public final class SyncComponent: Sendable {
     do {
       contents = try ContentStore(folder: configuration.contentsFolder, packs: configuration.packsContents)
       repository = try await SQLiteSyncRepository(
-        store: store, limits: limits, notifier: alarms, appliesUpdates: link != nil, clockMs: nowMs, random: random)
+        store: store, limits: limits, notifier: alarms, isExporting: link != nil, wakesDevices: wakeLink != nil,
+        clockMs: nowMs, random: random, events: events)
       try await ContentJournal(store: store, contents: contents).replay()
     } catch {
       await store.close()
@@ -56,22 +62,27 @@ public final class SyncComponent: Sendable {
     documents = DocumentWorker(atOnceMax: limits.documentsAtOnceMax)
     uploadTable = OpenUploadTable()
     let ids = SortableIDGenerator(clockMs: nowMs, random: random)
-    zones = ZonesService(repository: repository, hub: hub)
     let assets = AssetsService(repository: repository, contents: contents, documents: documents, ids: ids)
     self.assets = assets
     uploads = UploadsService(repository: repository, contents: contents, uploadTable: uploadTable, ids: ids)
     let exportSignal = WakeSignal()
     let queue = ExportQueue(store: store, nowMs: nowMs)
     let isExporting = link != nil
-    devices = DevicesService(repository: repository, hub: hub) { user in
+    let wantsExport: @Sendable (String) async throws -> Void = { user in
       guard isExporting else { return }
       try await queue.add([user], token: nil)
       exportSignal.notify()
     }
+    let awake = AwakeDevices()
+    zones = ZonesService(repository: repository, hub: hub, awake: awake, wantsExport: wantsExport)
+    devices = DevicesService(repository: repository, hub: hub, awake: awake, wantsExport: wantsExport)
     exporter = link.map { link in
       Exporter(
         queue: queue, link: link, assets: assets, notificationsMax: configuration.exportedNotificationsMax,
-        nowMs: nowMs, signal: exportSignal, log: log)
+        nowMs: nowMs, signal: exportSignal, log: log, events: events)
+    }
+    waker = wakeLink.map { link in
+      WakeDispatcher(store: store, link: link, awake: awake, alarms: alarms, nowMs: nowMs, log: log, events: events)
     }
     relay = link.map { link in
       UpdateRelay(
@@ -100,13 +111,13 @@ public final class SyncComponent: Sendable {
   /// The number of open watches.
   public var watchCount: Int { hub.count }
 
-  /// Exports notifications and applies devices' messages until the task is cancelled. Returns at once if no
-  /// notifications service is configured.
+  /// Exports notifications, applies devices' messages and wakes devices until the task is cancelled. Returns at once if
+  /// no other service is configured.
   public func runExchange() async {
-    guard let exporter, let relay else { return }
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await exporter.run() }
-      group.addTask { await relay.run() }
+      if let exporter { group.addTask { await exporter.run() } }
+      if let relay { group.addTask { await relay.run() } }
+      if let waker { group.addTask { await waker.run() } }
     }
   }
 

@@ -12,6 +12,8 @@ public enum SyncMigrations {
   /// - `content_journal`: files of contents that may not be on disk yet; see `ContentJournal`.
   /// - `messages`: messages between devices, stored once for all of them. `mutation_id` is the request id that the
   ///   device chose. Each device has its own position in `devices`.
+  /// - `subscriptions`: the changes that wake devices. `wakes`: devices that are to be woken, one row for each.
+  ///   `devices.wakes_spent_ms` is the state of `WakeBudget`.
   /// - `export_queue`: users whose notifications await export. `generation` reveals changes during an export.
   public static let all: [Migration] = [
     Migration(
@@ -100,6 +102,34 @@ public enum SyncMigrations {
         SET payload = CAST(replace(CAST(payload AS TEXT), '"timestamp":', '"eventTime":') AS BLOB)
         WHERE topic = 'apply-update';
       DELETE FROM store_idempotency;
+      """),
+    // The service does not replace files that devices write, so such a zone has no export. A service before this
+    // version has replaced them at the next change.
+    Migration(
+      "0004-ended-exports-and-wakes",
+      """
+      ALTER TABLE zones ADD COLUMN is_export_ended BIGINT NOT NULL DEFAULT 0;
+      UPDATE zones SET is_export_ended = 1 WHERE name = 'ZentikSyncZone' AND EXISTS (
+        SELECT 1 FROM assets AS a
+        JOIN versions AS v ON v.zone_no = a.zone_no AND v.name = a.name AND v.version = a.version
+        WHERE a.zone_no = zones.zone_no AND a.name IN ('buckets.json', 'notifications.json') AND v.device_id <> '');
+
+      ALTER TABLE devices ADD COLUMN wakes_for_updates BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE devices ADD COLUMN app TEXT NOT NULL DEFAULT '';
+      ALTER TABLE devices ADD COLUMN installation_id TEXT NOT NULL DEFAULT '';
+      ALTER TABLE devices ADD COLUMN wakes_spent_ms BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE devices ADD COLUMN woken_at_ms BIGINT;
+      UPDATE devices SET installation_id = device_id;
+
+      CREATE TABLE subscriptions (
+        user_id TEXT NOT NULL, zone TEXT NOT NULL, device_id TEXT NOT NULL, record_type TEXT NOT NULL,
+        name TEXT NOT NULL, PRIMARY KEY (user_id, zone, device_id, record_type, name));
+      CREATE INDEX subscriptions_device ON subscriptions (user_id, device_id);
+
+      CREATE TABLE wakes (
+        user_id TEXT NOT NULL, device_id TEXT NOT NULL, zones TEXT NOT NULL, generation BIGINT NOT NULL,
+        made_ms BIGINT NOT NULL, due_ms BIGINT NOT NULL, attempts BIGINT NOT NULL, PRIMARY KEY (user_id, device_id));
+      CREATE INDEX wakes_due ON wakes (due_ms, user_id, device_id);
       """),
   ]
 }

@@ -19,8 +19,12 @@ protocol ZonesRepository {
   func createZone(_ name: String, user: String, idempotency: IdempotentRequest?) async throws -> Zone
   /// Returns a zone. `ZentikSyncZone` exists for every user and is empty before its first commit.
   func zone(_ name: String, user: String) throws -> StoredZone
+  /// Whether there is a notifications service to export from.
+  var isExporting: Bool { get }
   func zones(_ query: PositionQuery) throws -> [Zone]
   func storage(user: String) throws -> StorageUse
+  /// Starts or ends the export. UpdateZone documents the errors.
+  func updateZone(_ change: ZoneChangeDraft, user: String) async throws -> Zone
   /// Deletes a zone. An etag that is not empty must be the zone's.
   func deleteZone(_ name: String, isForced: Bool, etag: String, user: String) async throws
   /// Returns the position from which a list or watch of changes starts.
@@ -29,7 +33,17 @@ protocol ZonesRepository {
   func position(_ start: ChangesStart, zone: String, user: String) throws -> ZonePosition
   /// Returns the next changes: at most `countMax`, fewer if they have many assets. Throws OUT_OF_RANGE, reason
   /// `TOKEN_TOO_OLD`.
-  func changes(after position: ZonePosition, zone: String, user: String, countMax: Int) throws -> ChangePage
+  func changes(
+    after position: ZonePosition, zone: String, user: String, countMax: Int, filter: ChangeFilter
+  ) throws -> ChangePage
+}
+
+/// The changes of a zone by UpdateZone.
+struct ZoneChangeDraft: Sendable, Hashable {
+  var zone: String
+  /// Nil keeps the value.
+  var exportsNotifications: Bool?
+  var etag: String
 }
 
 struct ChangePage: Sendable, Hashable {
@@ -37,6 +51,8 @@ struct ChangePage: Sendable, Hashable {
   static let assetsMax = 2_000
 
   var changes: [ZoneChange] = []
+  /// The last revision that was read, which may be that of a change the filter leaves out.
+  var revision: Int64
   /// Whether there are further changes.
   var hasMore = false
 }
@@ -85,7 +101,12 @@ protocol UploadsRepository {
 protocol DevicesRepository {
   func registerDevice(_ device: SyncDevice, user: String) async throws -> SyncDevice
   func devices(_ query: PositionQuery) throws -> [SyncDevice]
-  func unregisterDevice(_ id: String, user: String) async throws
+  /// Deletes a device.
+  ///
+  /// - Parameter keepsReaders: Throws PERMISSION_DENIED, reason `DEVICE_READ_ONLY`, for a reader.
+  func unregisterDevice(_ id: String, keepsReaders: Bool, user: String) async throws
+  /// Sets a device's subscriptions.
+  func setSubscriptions(_ draft: SubscriptionsDraft, user: String) async throws -> SyncDevice
   /// Returns the sequence of a message, or of the one that the device published before with the same id.
   func publish(
     _ message: SyncUpdateMessage, device: String, requestID: String, user: String, idempotency: IdempotentRequest?

@@ -17,7 +17,7 @@ public struct UploadsService: UploadsServiceProtocol {
   public func createUpload(
     _ request: CreateUploadRequest, context: CallContext
   ) async throws -> CreateUploadResponse {
-    let user = try context.requireUser()
+    let user = try context.requireUser(of: request.deviceId)
     var violations = Violations()
     request.validate(into: &violations)
     let zone = NameRules.zone(request.zoneId, &violations)
@@ -43,7 +43,7 @@ public struct UploadsService: UploadsServiceProtocol {
   public func uploadContent(
     _ requests: RequestStream<UploadContentRequest>, context: CallContext
   ) async throws -> UploadContentResponse {
-    let user = try context.requireUser()
+    let user = try context.requireWritingUser(repository)
     let iterator = requests.makeAsyncIterator()
     guard case .start(let start) = try await iterator.next()?.message else {
       throw RPCError.invalidField("start", "must come first", .required)
@@ -83,7 +83,7 @@ public struct UploadsService: UploadsServiceProtocol {
   public func cancelUpload(
     _ request: CancelUploadRequest, context: CallContext
   ) async throws -> CancelUploadResponse {
-    let user = try context.requireUser()
+    let user = try context.requireWritingUser(repository)
     if try await repository.deleteUpload(request.uploadId, user: user) {
       let (uploadTable, contents, id) = (uploadTable, contents, request.uploadId)
       try await contents.run { uploadTable.discard(id, contents) }

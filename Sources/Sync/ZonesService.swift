@@ -8,11 +8,14 @@ import CampanileService
 public struct ZonesService: ZonesServiceProtocol {
   let repository: any SyncRepository
   let hub: WatchHub
+  let awake: AwakeDevices
+  /// Called with users whose notifications must be exported to files.
+  let wantsExport: @Sendable (String) async throws -> Void
 
   private var limits: SyncLimits { repository.limits }
 
   public func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse {
-    let user = try context.requireUser()
+    let user = try context.requireWritingUser(repository)
     let zone = try Self.zone(request, request.zoneId)
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: ZonesServiceMethods.createZone, user: user)
@@ -22,7 +25,18 @@ public struct ZonesService: ZonesServiceProtocol {
   public func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse {
     let user = try context.requireUser()
     let zone = try Self.zone(request, request.zoneId)
-    return GetZoneResponse(zone: try repository.zone(zone, user: user).message(limits))
+    let stored = try repository.zone(zone, user: user)
+    return GetZoneResponse(zone: stored.message(limits, isExporting: repository.isExporting))
+  }
+
+  public func updateZone(_ request: UpdateZoneRequest, context: CallContext) async throws -> UpdateZoneResponse {
+    let user = try context.requireWritingUser(repository)
+    let zone = try Self.zone(request, request.zoneId)
+    let change = ZoneChangeDraft(
+      zone: zone, exportsNotifications: request.exportsNotifications, etag: request.etag)
+    let response = UpdateZoneResponse(zone: try await repository.updateZone(change, user: user))
+    if response.zone?.exportsNotifications == true { try await wantsExport(user) }
+    return response
   }
 
   public func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse {
@@ -36,7 +50,7 @@ public struct ZonesService: ZonesServiceProtocol {
   }
 
   public func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse {
-    let user = try context.requireUser()
+    let user = try context.requireWritingUser(repository)
     let zone = try Self.zone(request, request.zoneId)
     try await repository.deleteZone(zone, isForced: request.force, etag: request.etag, user: user)
     return DeleteZoneResponse()
@@ -52,8 +66,10 @@ public struct ZonesService: ZonesServiceProtocol {
     // A commit since then belongs to the next page.
     if start == .present { return ListZoneChangesResponse(resumeToken: position.text(user: user)) }
     let count = Paging.size(request.pageSize, limits)
-    let page = try repository.changes(after: position, zone: zone, user: user, countMax: count)
-    if let last = page.changes.last { position.revision = last.revision }
+    let page = try repository.changes(
+      after: position, zone: zone, user: user, countMax: count,
+      filter: ChangeFilter(recordTypes: request.recordTypes, names: request.names, zone: zone))
+    position.revision = page.revision
     return ListZoneChangesResponse(
       changes: page.changes, resumeToken: position.text(user: user), hasMore: page.hasMore)
   }
@@ -63,9 +79,14 @@ public struct ZonesService: ZonesServiceProtocol {
   ) async throws {
     let user = try context.requireUser()
     let zone = try Self.zone(request, request.zoneId)
-    try await ZoneWatch(repository: repository, hub: hub).run(
-      zone: zone, start: ChangesStart(request.resumeToken, fromStart: request.fromStart), user: user
-    ) { try await responses.send($0) }
+    let watch = ZoneWatch(
+      repository: repository, hub: hub,
+      filter: ChangeFilter(recordTypes: request.recordTypes, names: request.names, zone: zone))
+    try await awake.during(context.boundDevice, user: user) {
+      try await watch.run(
+        zone: zone, start: ChangesStart(request.resumeToken, fromStart: request.fromStart), user: user
+      ) { try await responses.send($0) }
+    }
   }
 
   /// Validates a request, and returns its zone.

@@ -9,6 +9,7 @@ import Sync
 /// `campanile-sync`: versioned JSON files, and messages between the devices of a user.
 enum SyncProgram {
   private static let notificationsAddress = "notifications-address"
+  private static let activitiesAddress = "activities-address"
   private static let exportedMax = "exported-notifications-max"
   private static let contentBytesMax = "content-bytes-max"
   private static let userBytesMax = "user-bytes-max"
@@ -26,6 +27,9 @@ enum SyncProgram {
       .string(
         notificationsAddress, default: "",
         help: "HOST:PORT of campanile-notifications, whose notifications to export to files; empty disables the export"),
+      .string(
+        activitiesAddress, default: "",
+        help: "HOST:PORT of campanile-activities, which wakes devices when data change; empty disables it"),
       .int(exportedMax, default: 150, in: 0...1000, help: "newest notifications per exported file"),
       .int(contentBytesMax, default: 250_000_000, in: 1...2_000_000_000, help: "maximum bytes of one content"),
       .int(userBytesMax, default: 10_000_000_000, in: 1...1_000_000_000_000, help: "quota of one user, in bytes"),
@@ -48,10 +52,12 @@ enum SyncProgram {
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let logger = context.logger
     let notifications = try ServiceClientConfiguration.client(notificationsAddress, context.settings)
+    let activities = try ServiceClientConfiguration.client(activitiesAddress, context.settings)
     let store = try ProgramStore("sync", context)
     let component = try await SyncComponent(
       try configuration(context.settings, store.configuration), link: notifications.map { NotificationsLink($0) },
-      nowMs: { WallClock.nowMs() }, tracer: context.tracer, log: { logger.warning("\($0)") })
+      wakeLink: activities.map { WakeLink($0) }, nowMs: { WallClock.nowMs() }, tracer: context.tracer,
+      log: { logger.warning("\($0)") }, events: SyncMeter().record)
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
@@ -62,13 +68,14 @@ enum SyncProgram {
       },
       PeriodicService("contents", intervalMs: 250, logger: logger) { try await component.settleContents() },
     ]
-    if notifications != nil {
+    if notifications != nil || activities != nil {
       components.backgroundServices.append(
         PeriodicService("exchange", intervalMs: 1, logger: logger) { await component.runExchange() })
     }
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()
+      await activities?.close()
       await component.close()
     }
     return components
@@ -80,6 +87,7 @@ enum SyncProgram {
     Gauge(label: "campanile_sync_quota_warnings", dimensions: [("of", "zone")]).record(usage.zonesWarned)
     Gauge(label: "campanile_sync_stored_bytes").record(usage.storedBytes)
     Gauge(label: "campanile_sync_open_uploads").record(usage.openUploads)
+    Gauge(label: "campanile_sync_overdue_exports").record(usage.overdueExports)
   }
 
   private static func configuration(_ settings: Settings, _ store: StoreConfiguration) throws -> SyncConfiguration {

@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func notifiesDevicesOnceOfExports() async throws {
+  @Test func notifiesDevicesOnceOfEachChange() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
@@ -134,11 +134,12 @@ import Testing
       #expect(first.first?.message?.eventTime?.millisecondsSince1970 == fixture.clock.nowMs)
       _ = try await component.publish(.notificationRead, "n_1", id: "m1")
       for number in 0..<5 { try await export("Two \(number)") }
-      // A device that missed several exports receives only the last one, after the messages of devices.
+      // A device that missed several changes of a bucket receives only the last one, after the messages of devices.
       let phone = try await component.updates("phone")
-      #expect(phone.map { $0.message?.type } == [.notificationRead, .fullSync])
+      #expect(phone.map { $0.message?.type } == [.fullSync, .notificationRead, .bucketUpdated])
+      #expect(phone.last?.message?.entityId == "b_1")
       let watch = try await component.updates("watch", after: try #require(first.last?.sequence))
-      #expect(watch.map { $0.message?.type } == [.fullSync])
+      #expect(watch.map { $0.message?.type } == [.bucketUpdated])
       #expect(watch.map(\.sequence) == phone.suffix(1).map(\.sequence))
       // No change causes no message.
       try await exporter.queue.add(["anna"], token: nil)
@@ -162,11 +163,12 @@ import Testing
         fixture.clock.advance(ms: 1_000)
         _ = try await exporter.step()
       }
-      #expect(try await component.updates("phone").map { $0.message?.type } == [.notificationRead, .fullSync])
+      #expect(
+        try await component.updates("phone").map { $0.message?.type } == [.notificationRead, .fullSync, .bucketUpdated])
       for number in 2...4 { _ = try await component.publish(.notificationRead, "n", id: "m\(number)") }
       let found = try await component.updates("phone")
-      // Four messages are retained: the export and the last three.
-      #expect(found.map(\.sequence) == [1, 21, 22, 23, 24])
+      // Four messages are retained: that of the last export and the last three.
+      #expect(found.map(\.sequence) == [2, 21, 22, 23, 24])
       #expect(found.first?.message?.type == .fullSync)
     }
   }
@@ -211,7 +213,7 @@ import Testing
       let queue = ExportQueue(store: component.store, nowMs: component.repository.clockMs)
       let exporter = Exporter(
         queue: queue, link: link, assets: component.assets, notificationsMax: 10, nowMs: component.repository.clockMs,
-        signal: WakeSignal(), log: { _ in })
+        signal: WakeSignal(), log: { _ in }, events: { _ in })
       link.state.withLock { $0.staysOpen = true }
       let running = Task { await exporter.run() }
       while try queue.token() != "changed" { await Task.yield() }
@@ -290,23 +292,152 @@ import Testing
     }
   }
 
-  @Test func ownExportIsNotAConflict() async throws {
+  @Test("a device's version of a file ends the export, until the user starts it again")
+  func deviceOwnsFilesThatItWrites() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
       let exporter = try #require(component.exporter)
+      func export(_ name: String) async throws {
+        link.state.withLock { $0.buckets = [Self.bucket("b_1", name)] }
+        try await exporter.queue.add(["anna"], token: nil)
+        fixture.clock.advance(ms: 1_000)
+        _ = try await exporter.step()
+      }
+      try await export("One")
+      #expect(try await component.zone().exportsNotifications)
+      let own = "{\"buckets\":[],\"syncTimestamp\":\"2026-01-01T00:00:00Z\"}"
+      let put = try await component.put("buckets.json", own) { $0.recordType = "BucketsData" }
+      #expect(put.conflict == nil)
+      #expect(put.exportEnded)
+      try await export("Two")
+      #expect(try await component.text("buckets.json") == own)
+      let again = try await component.put("buckets.json", own) { $0.recordType = "BucketsData" }
+      #expect(!again.exportEnded)
+      let ended = try await component.zone()
+      #expect(!ended.exportsNotifications)
+      let started = try #require(
+        try await component.zones.updateZone(.init(exportsNotifications: true, etag: ended.etag), context: anna).zone)
+      #expect(started.exportsNotifications)
+      #expect(started.etag != ended.etag)
       fixture.clock.advance(ms: 1_000)
       _ = try await exporter.step()
-      let put = try await component.put("buckets.json", "{\"buckets\":[],\"syncTimestamp\":\"2026-01-01T00:00:00Z\"}") {
-        $0.recordType = "BucketsData"
-      }
-      #expect(put.conflict == nil)
-      link.state.withLock { $0.buckets = [Self.bucket("b_1", "One")] }
+      #expect(try await component.text("buckets.json").contains("\"Two\""))
+      // The phone's file lost and is retained as a conflict.
+      #expect(try await component.history("buckets.json", conflictsOnly: true).count == 1)
+      // The export has no such effect.
+      try await export("Three")
+      #expect(try await component.text("buckets.json").contains("\"Three\""))
+    }
+  }
+
+  @Test("deleting or restoring a file, or switching the export off, ends it as well")
+  func exportEnds() async throws {
+    let link = FakeNotifications()
+    let fixture = try Fixture()
+    let outcomes = Mutex<[ExportOutcome]>([])
+    let component = try await fixture.open(
+      link: link,
+      events: { event in
+        if case .export(let outcome) = event { outcomes.withLock { $0.append(outcome) } }
+      })
+    try await component.register("phone", .writer)
+    let exporter = try #require(component.exporter)
+    func step() async throws {
       try await exporter.queue.add(["anna"], token: nil)
       fixture.clock.advance(ms: 1_000)
       _ = try await exporter.step()
-      // The phone's file lost and is retained as a conflict.
-      #expect(try await component.history("buckets.json", conflictsOnly: true).count == 1)
+    }
+    try await step()
+    _ = try await component.assets.deleteAsset(.init(deviceId: "phone", name: "notifications_data"), context: anna)
+    try await step()
+    #expect(try await component.list().assets.map(\.name) == ["buckets.json"])
+    _ = try await component.zones.updateZone(.init(exportsNotifications: true), context: anna)
+    try await step()
+    #expect(try await component.list().assets.count == 2)
+    let current = try await component.list().assets[0].version
+    _ = try await component.assets.restoreAssetVersion(
+      .init(deviceId: "phone", name: "buckets.json", version: current), context: anna)
+    #expect(try await component.zone().exportsNotifications == false)
+    _ = try await component.zones.updateZone(.init(exportsNotifications: true), context: anna)
+    _ = try await component.zones.updateZone(.init(exportsNotifications: false), context: anna)
+    try await step()
+    link.fail(RPCError(.unavailable, "away", reason: "AWAY"))
+    _ = try await component.zones.updateZone(.init(exportsNotifications: true), context: anna)
+    try await step()
+    try await step()
+    try await step()
+    #expect(outcomes.withLock { $0 } == [.written, .ended, .written, .ended, .failed, .unchanged, .unchanged])
+    #expect(try component.usage().overdueExports == 0)
+    await component.close()
+  }
+
+  @Test func onlyTheDefaultZoneHasAnExport() async throws {
+    try await Fixture().run(link: FakeNotifications()) { component in
+      _ = try await component.zones.createZone(.init(zoneId: "Z"), context: anna)
+      #expect(
+        await refusal {
+          try await component.zones.updateZone(.init(zoneId: "Z", exportsNotifications: true), context: anna)
+        } == "FAILED_PRECONDITION EXPORT_UNAVAILABLE")
+      #expect(
+        await refusal { try await component.zones.updateZone(.init(zoneId: "none"), context: anna) }
+          == "NOT_FOUND ZONE_NOT_FOUND")
+      #expect(
+        await refusal { try await component.zones.updateZone(.init(etag: "v9"), context: anna) }
+          == "ABORTED ETAG_MISMATCH")
+      let own = try await component.put("buckets.json", "1", zone: "Z")
+      #expect(!own.exportEnded)
+      #expect(try await component.zone().exportsNotifications)
+    }
+    try await Fixture().run { component in
+      #expect(try await component.zone().exportsNotifications == false)
+      #expect(
+        await refusal { try await component.zones.updateZone(.init(exportsNotifications: true), context: anna) }
+          == "FAILED_PRECONDITION EXPORT_UNAVAILABLE")
+      // The file of a phone stays its own if a notifications service is configured later.
+      #expect(try await component.put("buckets.json", "{}").exportEnded == false)
+      #expect(try component.repository.zone("ZentikSyncZone", user: "anna").isExportEnded)
+    }
+  }
+
+  @Test("a change at Notifications reaches devices by its name, and is not repeated to them")
+  func namesChangesAtNotifications() async throws {
+    let link = FakeNotifications()
+    let fixture = try Fixture()
+    try await fixture.run(link: link) { component in
+      let exporter = try #require(component.exporter)
+      func export(_ notifications: [Notification]) async throws {
+        link.state.withLock { $0.notifications = notifications }
+        try await exporter.queue.add(["anna"], token: nil)
+        fixture.clock.advance(ms: 1_000)
+        _ = try await exporter.step()
+      }
+      var notification = Self.notification
+      notification.readTime = nil
+      var other = notification
+      other.id = "n_2"
+      try await export([notification, other])
+      let start = try #require(try await component.updates("watch").last).sequence
+      notification.readTime = ProtoTimestamp(seconds: 1_770_000_009)
+      notification.updateTime = notification.readTime
+      try await export([notification, other])
+      let read = try await component.updates("watch", after: start)
+      #expect(read.map { $0.message?.type } == [.notificationRead])
+      #expect(read.first?.message?.entityId == "n_1")
+      #expect(read.first?.sourceDeviceId == "")
+      // The watch deletes the other one. The phone hears it from the watch, and nobody hears it again.
+      fixture.clock.advance(ms: 1_000)
+      _ = try await component.publish(.notificationDeleted, "n_2", id: "m1")
+      try await export([notification])
+      #expect(try await component.updates("watch", after: start).map(\.sequence) == read.map(\.sequence))
+      let phone = try await component.updates("phone", after: start)
+      #expect(phone.map { $0.message?.type } == [.notificationRead, .notificationDeleted])
+      #expect(phone.last?.sourceDeviceId == "watch")
+      // It returns, and is deleted at Notifications: that is another deletion.
+      try await export([notification, other])
+      try await export([notification])
+      let last = try await component.updates("watch", after: start)
+      #expect(last.map { $0.message?.type } == [.fullSync, .notificationDeleted])
     }
   }
 }

@@ -23,6 +23,10 @@ import Testing
       { _ = try await $0.zones.listZoneChanges(.init(zoneId: zone), context: $1) }
     ),
     (
+      ZonesServiceMethods.updateZone, "",
+      { _ = try await $0.zones.updateZone(.init(zoneId: zone), context: $1) }
+    ),
+    (
       ZonesServiceMethods.deleteZone, "",
       { _ = try await $0.zones.deleteZone(.init(zoneId: zone, force: true), context: $1) }
     ),
@@ -36,6 +40,13 @@ import Testing
         let put = AssetPut.of("a", "1")
         _ = try await component.assets.commitAssets(
           .init(zoneId: zone, deviceId: "phone", changes: [AssetChange(change: .put(put))]), context: context)
+      }
+    ),
+    (
+      AssetsServiceMethods.importRecords, unknownDevice,
+      {
+        _ = try await $0.assets.importRecords(
+          .init(zoneId: zone, deviceId: "phone", recordsJson: "[]"), context: $1)
       }
     ),
     (
@@ -93,6 +104,10 @@ import Testing
     (
       DevicesServiceMethods.unregisterDevice, unknownDevice,
       { _ = try await $0.devices.unregisterDevice(.init(deviceId: "phone"), context: $1) }
+    ),
+    (
+      DevicesServiceMethods.setSubscriptions, unknownDevice,
+      { _ = try await $0.devices.setSubscriptions(.init(deviceId: "phone"), context: $1) }
     ),
     (
       DevicesServiceMethods.publishUpdate, unknownDevice,

@@ -5,6 +5,7 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Sync
@@ -18,6 +19,15 @@ import Testing
     UPDATE store_outbox SET payload = CAST(replace(CAST(payload AS TEXT), '"eventTime":', '"timestamp":') AS BLOB)
     """,
     "DELETE FROM schema_migrations WHERE identifier = '0003-time-fields'",
+  ]
+
+  /// Removes what the migration `0004` adds.
+  private static let beforeWakesSQL = [
+    "DROP INDEX subscriptions_device", "DROP TABLE subscriptions", "DROP INDEX wakes_due", "DROP TABLE wakes",
+    "ALTER TABLE zones DROP COLUMN is_export_ended", "ALTER TABLE devices DROP COLUMN wakes_for_updates",
+    "ALTER TABLE devices DROP COLUMN app", "ALTER TABLE devices DROP COLUMN installation_id",
+    "ALTER TABLE devices DROP COLUMN wakes_spent_ms", "ALTER TABLE devices DROP COLUMN woken_at_ms",
+    "DELETE FROM schema_migrations WHERE identifier = '0004-ended-exports-and-wakes'",
   ]
 
   @Test func messagesAndUploadsOfAnEarlierFormatAreUnchanged() async throws {
@@ -50,6 +60,31 @@ import Testing
       #expect(
         await refusal { try await component.zones.createZone(.init(zoneId: "Z", requestId: "r"), context: anna) }
           == "ALREADY_EXISTS ZONE_EXISTS")
+    }
+  }
+
+  @Test("files that a device wrote before are still its own")
+  func filesOfDevicesAreKept() async throws {
+    let fixture = try Fixture()
+    let link = FakeNotifications()
+    try await fixture.run(link: link) { component in
+      try await component.put("buckets.json", "{\"buckets\":[],\"syncTimestamp\":\"2026-01-01T00:00:00Z\"}") {
+        $0.recordType = "BucketsData"
+      }
+      try await component.register("pad", .writer, bruno)
+      fixture.clock.advance(ms: 1_000)
+      _ = try await component.exporter?.step()
+      try await component.store.write { transaction in
+        for sql in Self.beforeWakesSQL { try transaction.execute(sql) }
+      }
+    }
+    try await fixture.run(link: link) { component in
+      #expect(try await component.zone().exportsNotifications == false)
+      let other = try await component.zones.getZone(.init(), context: bruno).zone
+      #expect(other?.exportsNotifications == true && other?.revision == 1)
+      let devices = try await component.devices.listSyncDevices(.init(), context: anna).devices
+      #expect(devices.map(\.installationId) == ["phone", "watch"])
+      #expect(devices.allSatisfy { $0.subscriptions.isEmpty && !$0.wakesForUpdates })
     }
   }
 }

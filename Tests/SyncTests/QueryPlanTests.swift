@@ -28,6 +28,11 @@ import Testing
     (MessageRow.ofRequestSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
     (MessageRow.surplusSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropOfServiceSQL, "messages_mutation "),
     (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
+    (MessageRow.publishedSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropRequestSQL, "messages_mutation "),
+    (WakeTable.subscribedSQL, "sqlite_autoindex_subscriptions_1"), (WakeTable.listSQL, "subscriptions_device "),
+    (WakeTable.unsubscribeSQL, "subscriptions_device "), (WakeTable.forUpdatesSQL, "sqlite_autoindex_devices_1"),
+    (WakeTable.dueSQL, "wakes_due "), (WakeTable.nextSQL, "wakes_due "),
+    (WakeTable.doneSQL, "sqlite_autoindex_wakes_1"), (VersionRow.existsSQL, "sqlite_autoindex_assets_1"),
     (ExportQueue.dueSQL, "export_queue_due "), (ExportQueue.nextSQL, "export_queue_due "),
     (ExportQueue.doneSQL, "sqlite_autoindex_export_queue_1"), (SyncRetention.shrinkZoneSQL, "zones_number "),
     (ContentJournal.pageSQL, "sqlite_autoindex_content_journal_1"),
@@ -39,7 +44,8 @@ import Testing
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
-    try component.store.expectPlan(of: sql, uses: index, allowsIndexScans: sql == ExportQueue.nextSQL)
+    try component.store.expectPlan(
+      of: sql, uses: index, allowsIndexScans: sql == ExportQueue.nextSQL || sql == WakeTable.nextSQL)
     await component.close()
   }
 }

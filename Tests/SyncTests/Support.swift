@@ -34,22 +34,25 @@ final class Fixture: Sendable {
 
   /// Opens a component. Other values of `database` and `contents` open a backup.
   func open(
-    link: (any NotificationsLinking)? = nil, database: String = "sync.sqlite", contents: String = "contents",
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    link: (any NotificationsLinking)? = nil, wakeLink: (any DeviceWaking)? = nil, database: String = "sync.sqlite",
+    contents: String = "contents", log: @escaping @Sendable (String) -> Void = { _ in },
+    events: @escaping @Sendable (SyncEvent) -> Void = { _ in }
   ) async throws -> SyncComponent {
     var store = StoreConfiguration(path: path(database))
     store.durability = .normal
     var configuration = SyncConfiguration(store: store, contentsFolder: path(contents))
     configuration.limits = limits
     configuration.packsContents = packs
-    return try await SyncComponent(configuration, link: link, nowMs: { self.clock.nowMs }, log: log)
+    return try await SyncComponent(
+      configuration, link: link, wakeLink: wakeLink, nowMs: { self.clock.nowMs }, log: log, events: events)
   }
 
   /// Opens the component with anna's phone (a writer) and watch (a reader), runs `body` and closes it.
   func run(
-    link: (any NotificationsLinking)? = nil, _ body: (SyncComponent) async throws -> Void
+    link: (any NotificationsLinking)? = nil, wakeLink: (any DeviceWaking)? = nil,
+    events: @escaping @Sendable (SyncEvent) -> Void = { _ in }, _ body: (SyncComponent) async throws -> Void
   ) async throws {
-    let component = try await open(link: link)
+    let component = try await open(link: link, wakeLink: wakeLink, events: events)
     do {
       try await component.register("phone", .writer)
       try await component.register("watch", .reader)
@@ -100,6 +103,10 @@ extension SyncComponent {
     let response = try await assets.getAsset(
       .init(name: name, version: version, includeContent: true), context: context)
     return String(decoding: response.content, as: UTF8.self)
+  }
+
+  func zone() async throws -> Zone {
+    try await zones.getZone(.init(), context: anna).zone ?? Zone()
   }
 
   func list(_ context: CallContext = anna) async throws -> ListAssetsResponse {

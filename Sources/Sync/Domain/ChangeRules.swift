@@ -5,7 +5,7 @@ import CampanileService
 /// Validates the changes of commits by the rules that their constraints cannot express.
 enum ChangeRules {
   static func changes(
-    _ changes: [AssetChange], _ limits: SyncLimits, _ violations: inout Violations
+    _ changes: [AssetChange], zone: String, _ limits: SyncLimits, _ violations: inout Violations
   ) -> [ChangeDraft] {
     var names: Set<String> = []
     var result: [ChangeDraft] = []
@@ -20,8 +20,9 @@ enum ChangeRules {
       // The constraint of the oneof already rejects it.
       case nil: continue
       }
-      // Compare bytes, because names that differ only in Unicode normalization are different names.
-      if !names.insert(Array(draft.name.utf8).description).inserted {
+      // A file name and its record name are one name. Compare bytes, because names that differ only in Unicode normalization are different names.
+      let name = ExportedFiles.fileName(draft.name, in: zone) ?? draft.name
+      if !names.insert(Array(name.utf8).description).inserted {
         violations.add("\(draft.path)name", "must not be repeated in one commit", .nameRepeated)
       }
       result.append(draft)

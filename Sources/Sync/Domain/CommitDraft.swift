@@ -7,7 +7,20 @@ struct CommitDraft: Sendable, Hashable {
   /// Empty for exports by the service, which need no device.
   var device: String
   var changes: [ChangeDraft]
+  /// Set for exports by the service.
+  var export: ExportDraft?
 }
+
+/// The messages that devices get about an export.
+struct ExportDraft: Sendable, Hashable {
+  var updates: [EntityUpdate]
+  /// The time of the version that the updates are relative to. A change that a device has published since then is not
+  /// repeated.
+  var sinceMs: Int64 = 0
+}
+
+/// The zone has no export any more.
+struct ExportEnded: Error {}
 
 /// The change of one asset in a commit.
 struct ChangeDraft: Sendable, Hashable {

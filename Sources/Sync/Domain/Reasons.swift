@@ -9,6 +9,8 @@ extension Reason {
   static let nameRepeated = Reason(rawValue: "NAME_REPEATED")
   static let recordCountWrong = Reason(rawValue: "RECORD_COUNT_WRONG")
   static let patchInvalid = Reason(rawValue: "PATCH_INVALID")
+  static let valueInvalid = Reason(rawValue: "VALUE_INVALID")
+  static let timeInvalid = Reason(rawValue: "TIME_INVALID")
   // Contents
   static let jsonInvalid = Reason(rawValue: "JSON_INVALID")
   static let jsonTooDeep = Reason(rawValue: "JSON_TOO_DEEP")
@@ -41,9 +43,11 @@ extension Reason {
   static let uploadsExhausted = Reason(rawValue: "UPLOADS_EXHAUSTED")
   static let offsetMismatch = Reason(rawValue: "OFFSET_MISMATCH")
   static let commitContended = Reason(rawValue: "COMMIT_CONTENDED")
+  static let exportUnavailable = Reason(rawValue: "EXPORT_UNAVAILABLE")
   // Devices
   static let deviceNotFound = Reason(rawValue: "DEVICE_NOT_FOUND")
   static let deviceReadOnly = Reason(rawValue: "DEVICE_READ_ONLY")
+  static let deviceMismatch = Reason(rawValue: "DEVICE_MISMATCH")
   static let devicesExhausted = Reason(rawValue: "DEVICES_EXHAUSTED")
   static let roleFixed = Reason(rawValue: "ROLE_FIXED")
 }

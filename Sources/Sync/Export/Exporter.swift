@@ -4,11 +4,9 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Exports users' notifications to the files of `ZentikSyncZone`, both files in one commit. A change is exported within
-/// a second; changes that come together are exported once.
+/// Exports users' notifications to the files of `ZentikSyncZone`, both files in one commit, unless a device writes these
+/// files. A change is exported within a second; changes that come together are exported once.
 struct Exporter: Sendable {
-  static let bucketsName = "buckets.json"
-  static let notificationsName = "notifications.json"
   /// The maximum number of concurrent exports.
   static let inFlightMax = 4
   private static let batchMax = 64
@@ -23,6 +21,7 @@ struct Exporter: Sendable {
   /// Signalled when users were added.
   let signal: WakeSignal
   let log: @Sendable (String) -> Void
+  let events: @Sendable (SyncEvent) -> Void
 
   /// Follows the changes and exports files until the task is cancelled.
   func run() async {
@@ -102,47 +101,67 @@ struct Exporter: Sendable {
 
   private func export(_ entry: ExportQueue.Entry) async throws {
     do {
-      try await write(user: entry.user)
+      events(.export(try await write(user: entry.user)))
       try await queue.settle(entry)
     } catch {
       // Calls in a cancelled task fail with various errors; report the cancellation instead.
       try Task.checkCancellation()
       log("cannot write the files of a user: \(error)")
+      events(.export(.failed))
       try await queue.retry(entry)
     }
   }
 
-  private func write(user: String) async throws {
+  private func write(user: String) async throws -> ExportOutcome {
+    let zone = try assets.repository.zone(NameRules.defaultZone, user: user)
+    guard zone.exportsNotifications else { return .ended }
     let (buckets, notifications) = try await link.containers(user: user, notificationsMax: notificationsMax)
-    let atMs = nowMs()
-    let files = [
-      (Self.bucketsName, NameRules.bucketsType, ContainerWriter.buckets(buckets, atMs: atMs)),
-      (Self.notificationsName, NameRules.notificationsType, ContainerWriter.notifications(notifications, atMs: atMs)),
-    ]
-    var isNew = false
-    for (name, _, content) in files where !isNew { isNew = try await differs(name, content, user: user) }
-    guard isNew else { return }
-    try await assets.export(files, user: user)
+    let files = ExportedFiles(buckets: buckets, notifications: notifications, atMs: nowMs())
+    var current: [(version: StoredVersion, content: [UInt8])] = []
+    for (name, _, _) in files.all {
+      if let found = try await self.current(name, user: user) { current.append(found) }
+    }
+    let isSame = zip(files.all, current).allSatisfy { ContainerWriter.isSame($0.content, $1.content) }
+    if current.count == files.all.count, isSame { return .unchanged }
+    var draft = ExportDraft(updates: [.fullSync])
+    // A file of a device may differ in more than its records.
+    if current.count == files.all.count, current.allSatisfy({ $0.version.deviceID.isEmpty }) {
+      let (buckets, notifications, countMax) = (current[0].content, current[1].content, notificationsMax)
+      draft.updates = try await assets.documents.run {
+        guard let old = ExportDiff.Files(buckets: buckets, notifications: notifications),
+          let new = ExportDiff.Files(buckets: files.buckets, notifications: files.notifications)
+        else { return [.fullSync] }
+        return ExportDiff.updates(from: old, to: new, notificationsMax: countMax)
+      }
+      draft.sinceMs = current.map(\.version.atMs).min() ?? 0
+    }
+    do {
+      try await assets.export(files, draft, user: user)
+      return .written
+    } catch is ExportEnded {
+      // A device has committed one of the files meanwhile.
+      return .ended
+    }
   }
 
-  /// Whether the asset differs from a file in its records. An unreadable asset counts as different.
-  private func differs(_ name: String, _ content: [UInt8], user: String) async throws -> Bool {
+  /// Returns the current version of a file and its content; nil if it is missing, unreadable or too large to compare.
+  private func current(_ name: String, user: String) async throws -> (StoredVersion, [UInt8])? {
     do {
-      let current = try assets.repository.version(0, of: name, zone: NameRules.defaultZone, user: user)
-      guard abs(current.sizeBytes - Int64(content.count)) < 64 else { return true }
-      return !ContainerWriter.isSame(try await assets.content(of: current), content)
-    } catch let error as RPCError where error.code == .notFound || error.code == .dataLoss { return true }
+      let version = try assets.repository.version(0, of: name, zone: NameRules.defaultZone, user: user)
+      guard version.sizeBytes <= assets.limits.documentBytesMax else { return nil }
+      return (version, try await assets.content(of: version))
+    } catch let error as RPCError where error.code == .notFound || error.code == .dataLoss { return nil }
   }
 }
 
 extension AssetsService {
-  /// Commits files that the service has generated: the name, record type and content of each.
-  func export(_ files: [(String, String, [UInt8])], user: String) async throws {
-    let changes = files.map { name, recordType, content in
+  /// Commits files that the service has generated. Throws `ExportEnded`.
+  func export(_ files: ExportedFiles, _ export: ExportDraft, user: String) async throws {
+    let changes = files.all.map { name, recordType, content in
       let put = PutDraft(recordType: recordType, syncTimeMs: nil, recordCount: 0, content: .inline(content))
       return ChangeDraft(name: name, etag: "", put: put, path: "")
     }
-    var draft = CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes)
+    var draft = CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes, export: export)
     try await storeAndCommit(&draft, user: user, idempotency: nil)
   }
 }

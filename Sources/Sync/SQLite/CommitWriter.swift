@@ -16,6 +16,10 @@ struct CommitWriter {
   private(set) var zone: StoredZone
   private(set) var counters: StoredUser
   private(set) var results: [AssetChangeResult] = []
+  /// The name and record type of each changed asset.
+  private(set) var changed: [(name: String, recordType: String)] = []
+  /// Whether the commit ended the export to the zone.
+  private(set) var endsExport = false
 
   init(
     _ draft: CommitDraft, zone: StoredZone, counters: StoredUser, user: String, limits: SyncLimits, nowMs: Int64,
@@ -56,21 +60,28 @@ struct CommitWriter {
     zone.revision += 1
     zone.updatedAtMs = nowMs
     for step in steps { try write(step) }
+    endExport()
     zone.compactedThrough = max(zone.compactedThrough, zone.revision - limits.revisionsMax)
     for step in steps { try trim(step.change.name) }
   }
 
   /// Stores the zone's counters. The caller stores the user's counters.
   func finish() throws {
-    try transaction.execute(
-      ZoneRow.updateSQL,
-      [
-        .integer(zone.number), .integer(zone.revision), .integer(zone.assetCount), .integer(zone.usedBytes),
-        .integer(zone.compactedThrough), .integer(zone.updatedAtMs),
-      ])
+    try transaction.execute(ZoneRow.updateSQL, ZoneRow.updating(zone))
+  }
+
+  /// Ends the export if a device writes one of its files, so that its version is not replaced.
+  private mutating func endExport() {
+    guard !draft.device.isEmpty, zone.exportsNotifications,
+      changed.contains(where: { ExportedFiles.contains($0.name, in: zone.name) })
+    else { return }
+    zone.isExportEnded = true
+    endsExport = true
   }
 
   private func step(_ change: ChangeDraft) throws -> Step {
+    var change = change
+    change.name = try transaction.assetName(change.name, in: zone)
     let current = try transaction.queryOne(
       VersionRow.currentSQL, [.integer(zone.number), .text(change.name)], VersionRow.version)
     if !change.etag.isEmpty, change.etag != current?.etag {
@@ -150,6 +161,7 @@ struct CommitWriter {
       try transaction.execute(VersionRow.dropCurrentSQL, [.integer(zone.number), .text(version.name)])
       zone.assetCount -= 1
     }
+    changed.append((version.name, version.recordType))
     result.outcome = version.outcome(in: zone.name)
     if isConflict, var lost = step.current {
       lost.isConflict = true
@@ -173,7 +185,8 @@ struct CommitWriter {
     let put = step.change.put
     let time = put?.syncTimeMs ?? step.summary?.syncTimestampMs ?? nowMs
     return StoredVersion(
-      name: step.change.name, version: zone.revision, number: number, recordType: put?.recordType ?? "",
+      name: step.change.name, version: zone.revision, number: number,
+      recordType: put?.recordType ?? step.current?.recordType ?? "",
       syncTimeMs: time, recordCount: step.summary?.recordCount ?? put?.recordCount ?? 0,
       sizeBytes: step.summary?.sizeBytes ?? 0, digest: step.summary?.digest, deviceID: draft.device, atMs: nowMs,
       isDeleted: put == nil, isConflict: false, replacedAtMs: put == nil ? nowMs : nil)

@@ -15,6 +15,7 @@ extension SQLiteSyncRepository {
         }
         try transaction.execute(DeviceRow.renameSQL, key + [.text(device.displayName)])
         found.displayName = device.displayName
+        found.subscriptions = try WakeTable.subscriptions(user, device.id, transaction)
         return found
       }
       var counters = try transaction.syncUser(user)
@@ -22,7 +23,8 @@ extension SQLiteSyncRepository {
         throw RPCError.exhausted(
           "a user may have \(limits.devicesPerUserMax) devices", .devicesExhausted, limit: limits.devicesPerUserMax)
       }
-      var made = device
+      var made = SyncDevice(
+        id: device.id, role: device.role, displayName: device.displayName, installationId: device.id)
       let nowMs = clockMs()
       made.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       // The device receives only later messages.
@@ -31,7 +33,7 @@ extension SQLiteSyncRepository {
         DeviceRow.insertSQL,
         [
           .text(made.id), .integer(Int64(made.role.rawValue)), .text(made.displayName), .integer(nowMs),
-          .integer(made.acknowledgedSequence), .text(user),
+          .integer(made.acknowledgedSequence), .bool(false), .text(""), .text(made.id), .null, .text(user),
         ])
       counters.deviceCount += 1
       try transaction.put(counters, user: user)
@@ -40,18 +42,47 @@ extension SQLiteSyncRepository {
   }
 
   func devices(_ query: PositionQuery) throws -> [SyncDevice] {
-    try readSingle { transaction in
-      try transaction.query(
+    try read { transaction in
+      var devices = try transaction.query(
         DeviceRow.listSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
         DeviceRow.device)
+      for index in devices.indices {
+        devices[index].subscriptions = try WakeTable.subscriptions(query.user, devices[index].id, transaction)
+      }
+      return devices
     }
   }
 
-  func unregisterDevice(_ id: String, user: String) async throws {
+  func setSubscriptions(_ draft: SubscriptionsDraft, user: String) async throws -> SyncDevice {
     try await storeWrite { transaction in
-      guard try transaction.execute(DeviceRow.deleteSQL, [.text(user), .text(id)]) == 1 else {
-        throw RPCError.deviceNotFound(id)
+      let key: [SQLValue] = [.text(user), .text(draft.device)]
+      try transaction.execute(
+        DeviceRow.subscribeSQL, key + [.bool(draft.wakesForUpdates), .text(draft.app), .text(draft.installation)])
+      guard var device = try transaction.queryOne(DeviceRow.oneSQL, key, DeviceRow.device) else {
+        throw RPCError.deviceNotFound(draft.device)
       }
+      try transaction.execute(WakeTable.unsubscribeSQL, key)
+      for subscription in draft.subscriptions {
+        try transaction.execute(
+          WakeTable.subscribeSQL,
+          [
+            .text(user), .text(subscription.zoneId), .text(draft.device), .text(subscription.recordType),
+            .text(subscription.name),
+          ])
+      }
+      device.subscriptions = try WakeTable.subscriptions(user, draft.device, transaction)
+      return device
+    }
+  }
+
+  func unregisterDevice(_ id: String, keepsReaders: Bool, user: String) async throws {
+    try await storeWrite { transaction in
+      let key: [SQLValue] = [.text(user), .text(id)]
+      // A reader that is bound to its credential could otherwise register as a writer.
+      if keepsReaders { try Self.requireWriter(id, user: user, transaction) }
+      guard try transaction.execute(DeviceRow.deleteSQL, key) == 1 else { throw RPCError.deviceNotFound(id) }
+      try transaction.execute(WakeTable.unsubscribeSQL, key)
+      try transaction.execute(WakeTable.dropSQL, key)
       var counters = try transaction.syncUser(user)
       counters.deviceCount -= 1
       try transaction.put(counters, user: user)
@@ -82,7 +113,11 @@ extension SQLiteSyncRepository {
       let sequence = try add(
         payload, device: device, requestID: requestID, user: user, &counters, nowMs: nowMs, transaction)
       try transaction.put(counters, user: user)
-      if appliesUpdates, message.type == .notificationRead || message.type == .notificationDeleted {
+      if wakesDevices {
+        try WakePlanner(transaction: transaction, user: user, nowMs: nowMs, notifier: notifier)
+          .wakeForUpdates(author: device)
+      }
+      if isExporting, message.type == .notificationRead || message.type == .notificationDeleted {
         try transaction.enqueue(topic: Self.applyTopic, key: user, payload: payload, nowMs: nowMs)
       }
       try storeReply(PublishUpdateResponse(sequence: sequence), idempotency, transaction)
@@ -115,17 +150,37 @@ extension SQLiteSyncRepository {
     return sequence
   }
 
-  /// Notifies the user's devices with FULL_SYNC that the service has exported their files. Replaces the previous such
-  /// message, so that a device receives one however many commits it has missed.
+  /// Notifies the user's devices of an export. Changes that a device has published itself are left out.
+  ///
+  /// A message replaces the same earlier one, and FULL_SYNC all of the service, so that a device gets few however many
+  /// commits it has missed.
   func announce(
-    revision: Int64, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
+    _ export: ExportDraft, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
   ) throws {
     guard counters.deviceCount > 0 else { return }
-    let message = SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(millisecondsSince1970: nowMs))
-    try transaction.execute(MessageRow.dropOfServiceSQL, [.text(user)])
-    _ = try add(
-      message.jsonUTF8Bytes(), device: "", requestID: "revision-\(revision)", user: user, &counters, nowMs: nowMs,
-      transaction)
+    var published: Set<EntityUpdate> = []
+    if export.updates.contains(where: { $0 != .fullSync }) {
+      try transaction.forEach(MessageRow.publishedSQL, [.text(user), .integer(export.sinceMs)]) { row in
+        let message = try StoredJSON.message(SyncUpdateMessage.self, row, 0, "a message")
+        published.insert(EntityUpdate(type: message.type, entityID: message.entityId))
+        return true
+      }
+    }
+    let updates = export.updates.filter { !published.contains($0) }
+    guard !updates.isEmpty else { return }
+    if updates.contains(.fullSync) { try transaction.execute(MessageRow.dropOfServiceSQL, [.text(user)]) }
+    for update in updates {
+      try transaction.execute(MessageRow.dropRequestSQL, [.text(user), .text(update.requestID)])
+      let message = SyncUpdateMessage(
+        type: update.type, entityId: update.entityID, eventTime: ProtoTimestamp(millisecondsSince1970: nowMs))
+      _ = try add(
+        message.jsonUTF8Bytes(), device: "", requestID: update.requestID, user: user, &counters, nowMs: nowMs,
+        transaction)
+    }
+    if wakesDevices {
+      try WakePlanner(transaction: transaction, user: user, nowMs: nowMs, notifier: notifier)
+        .wakeForUpdates(author: "")
+    }
   }
 
   func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> UpdatePage {
@@ -149,11 +204,12 @@ extension SQLiteSyncRepository {
           page.hasMore = true
           return false
         }
-        let update = SyncUpdate(
-          sequence: try row.integer(0), sourceDeviceId: source,
-          message: try StoredJSON.message(SyncUpdateMessage.self, row, 2, "a message"),
-          publishTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)))
-        page.updates.append(update)
+        let message = try StoredJSON.message(SyncUpdateMessage.self, row, 2, "a message")
+        page.updates.append(
+          SyncUpdate(
+            sequence: try row.integer(0), sourceDeviceId: source, message: message,
+            publishTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)),
+            messageJson: AppMessage.json(message)))
         return true
       }
       if page.hasMore, let last = page.updates.last { page.sequence = last.sequence }
@@ -177,7 +233,8 @@ extension SyncUpdate {
   /// Returns an update that stands for messages no longer stored.
   static func fullSync(through sequence: Int64, atMs: Int64) -> SyncUpdate {
     let time = ProtoTimestamp(millisecondsSince1970: atMs)
+    let message = SyncUpdateMessage(type: .fullSync, eventTime: time)
     return SyncUpdate(
-      sequence: sequence, message: SyncUpdateMessage(type: .fullSync, eventTime: time), publishTime: time)
+      sequence: sequence, message: message, publishTime: time, messageJson: AppMessage.json(message))
   }
 }

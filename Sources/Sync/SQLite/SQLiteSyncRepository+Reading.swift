@@ -9,6 +9,7 @@ extension SQLiteSyncRepository {
   func version(_ version: Int64, of name: String, zone zoneName: String, user: String) throws -> StoredVersion {
     try read { transaction in
       let zone = try Self.zone(zoneName, user: user, transaction)
+      let name = try transaction.assetName(name, in: zone)
       if version == 0 {
         let current = try transaction.queryOne(
           VersionRow.currentSQL, [.integer(zone.number), .text(name)], VersionRow.version)
@@ -48,6 +49,7 @@ extension SQLiteSyncRepository {
   ) throws -> [StoredVersion] {
     try read { transaction in
       let zone = try Self.zone(zoneName, user: query.user, transaction)
+      let name = try transaction.assetName(name, in: zone)
       let before = query.position.first.flatMap(Int64.init) ?? .max
       let found = try transaction.query(
         conflictsOnly ? VersionRow.conflictsSQL : VersionRow.historySQL,

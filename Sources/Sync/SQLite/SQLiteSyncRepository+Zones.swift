@@ -18,7 +18,7 @@ extension SQLiteSyncRepository {
       var counters = try transaction.syncUser(user)
       let zone = try makeZone(name, user: user, &counters, nowMs: clockMs(), transaction)
       try transaction.put(counters, user: user)
-      let message = zone.message(limits)
+      let message = zone.message(limits, isExporting: isExporting)
       try storeReply(message, idempotency, transaction)
       return message
     }
@@ -32,7 +32,37 @@ extension SQLiteSyncRepository {
     try readSingle { transaction in
       try transaction.query(
         ZoneRow.listSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)]
-      ) { try ZoneRow.zone($0).message(limits) }
+      ) { try ZoneRow.zone($0).message(limits, isExporting: isExporting) }
+    }
+  }
+
+  func updateZone(_ change: ZoneChangeDraft, user: String) async throws -> Zone {
+    try await storeWrite { transaction in
+      var zone = try Self.zone(change.zone, user: user, transaction)
+      guard Etag.allows(change.etag, version: zone.revision) else {
+        throw RPCError.etagMismatch(field: "etag", current: zone.etag)
+      }
+      guard let exports = change.exportsNotifications, exports != zone.exportsNotifications else {
+        return zone.message(limits, isExporting: isExporting)
+      }
+      guard zone.name == NameRules.defaultZone else {
+        throw RPCError.refused(
+          "exportsNotifications", "only \(NameRules.defaultZone) can have the export", .exportUnavailable)
+      }
+      guard isExporting || !exports else {
+        throw RPCError.refused("exportsNotifications", "no notifications service is configured", .exportUnavailable)
+      }
+      if zone.number == 0 {
+        var counters = try transaction.syncUser(user)
+        zone = try makeZone(zone.name, user: user, &counters, nowMs: clockMs(), transaction)
+        try transaction.put(counters, user: user)
+      }
+      zone.isExportEnded = !exports
+      // A revision without changes, so that the etag changes.
+      zone.revision += 1
+      try transaction.execute(ZoneRow.updateSQL, ZoneRow.updating(zone))
+      notifier.changed(user)
+      return zone.message(limits, isExporting: isExporting)
     }
   }
 
@@ -87,7 +117,7 @@ extension SQLiteSyncRepository {
   }
 
   func changes(
-    after position: ZonePosition, zone name: String, user: String, countMax: Int
+    after position: ZonePosition, zone name: String, user: String, countMax: Int, filter: ChangeFilter
   ) throws -> ChangePage {
     try read { transaction in
       let zone = try Self.zone(name, user: user, transaction)
@@ -95,17 +125,20 @@ extension SQLiteSyncRepository {
       let numbers = try transaction.query(
         VersionRow.revisionsSQL, [.integer(zone.number), .integer(position.revision), .int(max(0, countMax) + 1)]
       ) { try $0.integer(0) }
-      var page = ChangePage(hasMore: numbers.count > countMax)
+      var page = ChangePage(revision: position.revision, hasMore: numbers.count > countMax)
       guard let last = numbers.prefix(max(0, countMax)).last else { return page }
+      page.revision = last
       var count = 0
       let arguments: [SQLValue] = [.integer(zone.number), .integer(position.revision), .integer(last)]
       try transaction.forEach(VersionRow.changesSQL, arguments) { row in
         let version = try VersionRow.version(row)
+        guard filter.includes(version) else { return true }
         if page.changes.last?.revision != version.version { page.changes.append(ZoneChange(first: version)) }
         count += 1
         guard count <= ChangePage.assetsMax || page.changes.count == 1 else {
           // Leave the whole change to the next page.
           page.changes.removeLast()
+          page.revision = version.version - 1
           page.hasMore = true
           return false
         }

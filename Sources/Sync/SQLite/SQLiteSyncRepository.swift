@@ -19,18 +19,24 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
   let notifier: AlarmSchedule
   /// The id of this database in the tokens of clients that follow a zone.
   let epoch: UInt64
-  /// Whether messages about notifications are applied to the notifications.
-  let appliesUpdates: Bool
+  /// Whether there is a notifications service: messages about notifications are applied to them, and they are exported.
+  let isExporting: Bool
+  /// Whether there is a push service, which wakes devices.
+  let wakesDevices: Bool
+  let events: @Sendable (SyncEvent) -> Void
 
   /// Opens the repository. `random` provides the epoch of a new database, and random bits for ids.
   init(
-    store: Store, limits: SyncLimits, notifier: AlarmSchedule, appliesUpdates: Bool,
-    clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
+    store: Store, limits: SyncLimits, notifier: AlarmSchedule, isExporting: Bool, wakesDevices: Bool,
+    clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64,
+    events: @escaping @Sendable (SyncEvent) -> Void
   ) async throws {
     self.store = store
     self.limits = limits
     self.notifier = notifier
-    self.appliesUpdates = appliesUpdates
+    self.isExporting = isExporting
+    self.wakesDevices = wakesDevices
+    self.events = events
     self.clockMs = clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
     let candidate = random()

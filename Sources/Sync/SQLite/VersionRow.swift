@@ -36,7 +36,7 @@ struct StoredVersion: Sendable, Hashable {
   func deletion(in zone: String) -> AssetDeleted {
     AssetDeleted(
       zoneId: zone, name: name, version: version, deleteTime: ProtoTimestamp(millisecondsSince1970: atMs),
-      deviceId: deviceID)
+      deviceId: deviceID, recordType: recordType)
   }
 
   func entry(in zone: String) -> AssetVersion {
@@ -123,6 +123,7 @@ enum VersionRow {
     """
   static let ofZoneSQL = "SELECT \(columns) FROM versions WHERE zone_no = $1 LIMIT $2"
 
+  static let existsSQL = "SELECT 1 FROM assets WHERE zone_no = $1 AND name = $2"
   static let setCurrentSQL = """
     INSERT INTO assets (zone_no, name, version) VALUES ($1, $2, $3)
     ON CONFLICT (zone_no, name) DO UPDATE SET version = excluded.version
@@ -153,5 +154,15 @@ enum VersionRow {
       .blob(version.digest?.bytes), .text(version.deviceID), .integer(version.atMs), .bool(version.isDeleted),
       .bool(version.isConflict), .integer(version.replacedAtMs), .integer(zone),
     ]
+  }
+}
+
+extension ReadTransaction {
+  /// Returns the name of an asset that a request may name by its record name. An asset that has such a name itself keeps
+  /// it.
+  func assetName(_ name: String, in zone: StoredZone) throws -> String {
+    guard let fileName = ExportedFiles.fileName(name, in: zone.name) else { return name }
+    let isTaken = try queryOne(VersionRow.existsSQL, [.integer(zone.number), .text(name)]) { try $0.integer(0) } != nil
+    return isTaken ? name : fileName
   }
 }

@@ -13,14 +13,21 @@ struct StoredZone: Sendable, Hashable {
   var compactedThrough: Int64 = 0
   var createdAtMs: Int64
   var updatedAtMs: Int64
+  /// Whether a device writes the files of the export, or the user has ended it.
+  var isExportEnded = false
+
+  /// Whether the service writes the user's notifications to the zone, if there is a notifications service.
+  var exportsNotifications: Bool { name == NameRules.defaultZone && !isExportEnded }
 
   var etag: String { Etag.text(version: revision) }
 
-  func message(_ limits: SyncLimits) -> Zone {
+  /// - Parameter isExporting: Whether there is a notifications service.
+  func message(_ limits: SyncLimits, isExporting: Bool) -> Zone {
     .with {
       $0.id = name
       $0.revision = revision
       $0.etag = etag
+      $0.exportsNotifications = isExporting && exportsNotifications
       $0.assetCount = Int32(clamping: assetCount)
       $0.storage = StorageUse(usedBytes: usedBytes, limitBytes: limits.zoneBytesMax, limits: limits)
       if createdAtMs > 0 { $0.createTime = ProtoTimestamp(millisecondsSince1970: createdAtMs) }
@@ -32,15 +39,16 @@ struct StoredZone: Sendable, Hashable {
 /// Statements of `zones` and the mapping of its rows.
 enum ZoneRow {
   static let columns = """
-    name, zone_no, revision, asset_count, used_bytes, compacted_through, created_at_ms, updated_at_ms
+    name, zone_no, revision, asset_count, used_bytes, compacted_through, created_at_ms, updated_at_ms, is_export_ended
     """
   static let oneSQL = "SELECT \(columns) FROM zones WHERE user_id = $1 AND name = $2"
   static let listSQL = "SELECT \(columns) FROM zones WHERE user_id = $1 AND name > $2 ORDER BY name LIMIT $3"
   static let insertSQL = """
-    INSERT INTO zones (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    INSERT INTO zones (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
     """
   static let updateSQL = """
-    UPDATE zones SET revision = $2, asset_count = $3, used_bytes = $4, compacted_through = $5, updated_at_ms = $6
+    UPDATE zones SET revision = $2, asset_count = $3, used_bytes = $4, compacted_through = $5, updated_at_ms = $6,
+      is_export_ended = $7
     WHERE zone_no = $1
     """
   static let deleteSQL = "DELETE FROM zones WHERE zone_no = $1"
@@ -50,14 +58,21 @@ enum ZoneRow {
     StoredZone(
       name: try row.text(0), number: try row.integer(1), revision: try row.integer(2), assetCount: try row.integer(3),
       usedBytes: try row.integer(4), compactedThrough: try row.integer(5), createdAtMs: try row.integer(6),
-      updatedAtMs: try row.integer(7))
+      updatedAtMs: try row.integer(7), isExportEnded: try row.bool(8))
+  }
+
+  static func updating(_ zone: StoredZone) -> [SQLValue] {
+    [
+      .integer(zone.number), .integer(zone.revision), .integer(zone.assetCount), .integer(zone.usedBytes),
+      .integer(zone.compactedThrough), .integer(zone.updatedAtMs), .bool(zone.isExportEnded),
+    ]
   }
 
   static func inserting(_ zone: StoredZone, user: String) -> [SQLValue] {
     [
       .text(zone.name), .integer(zone.number), .integer(zone.revision), .integer(zone.assetCount),
       .integer(zone.usedBytes), .integer(zone.compactedThrough), .integer(zone.createdAtMs),
-      .integer(zone.updatedAtMs), .text(user),
+      .integer(zone.updatedAtMs), .bool(zone.isExportEnded), .text(user),
     ]
   }
 }

@@ -12,6 +12,7 @@ struct ZoneWatch: Sendable {
 
   let repository: any SyncRepository
   let hub: WatchHub
+  var filter = ChangeFilter()
 
   /// Runs until the task is cancelled, the service stops, `send` throws, or unsent changes are no longer stored.
   func run(
@@ -23,11 +24,13 @@ struct ZoneWatch: Sendable {
     var position = try repository.position(start, zone: zone, user: user)
     try await send(response(.started(.init()), position, user))
     while true {
-      let page = try repository.changes(after: position, zone: zone, user: user, countMax: Self.pageChanges)
+      let page = try repository.changes(
+        after: position, zone: zone, user: user, countMax: Self.pageChanges, filter: filter)
       for change in page.changes {
         position.revision = change.revision
         try await send(response(.change(change), position, user))
       }
+      position.revision = page.revision
       // A change committed after this read sets the signal, which remembers it.
       if !page.hasMore { try await signal.wait() }
     }
