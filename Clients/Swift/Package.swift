@@ -10,38 +10,90 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Stand-ins for Apple's frameworks, so that the code for Apple's systems and the example apps compile on Linux. Only
+/// for checks: `CAMPANILE_APPLE_STUBS=1 swift build --scratch-path .build-stubs`.
+let usesStubs = Context.environment["CAMPANILE_APPLE_STUBS"] != nil
+let stubs = [
+  "ActivityKit": [], "AppIntents": [], "BackgroundTasks": [], "Network": [], "Security": [], "SwiftUI": [],
+  "UserNotifications": [], "WatchConnectivity": [], "WatchKit": ["SwiftUI", "UserNotifications"],
+  "WidgetKit": ["ActivityKit", "SwiftUI"],
+]
+
+func target(_ name: String, uses names: [String] = [], exclude: [String] = [], frameworks: [String] = []) -> Target {
+  .target(
+    name: name, dependencies: dependencies(names, frameworks), exclude: exclude, swiftSettings: settings)
+}
+
+func dependencies(_ names: [String], _ frameworks: [String]) -> [Target.Dependency] {
+  (names + (usesStubs ? frameworks : [])).map { .target(name: $0) }
+}
+
+/// An example app: SwiftUI sources, which compile with the stand-ins.
+func exampleApp(_ name: String, uses names: [String], frameworks: [String]) -> Target {
+  .target(
+    name: name, dependencies: dependencies(["CampanileClient"] + names, frameworks), path: "Examples/\(name)",
+    swiftSettings: settings)
+}
+
+// The first four are links to the suite's sources. The excluded folders serve servers only, and require newer systems.
+let libraries = [
+  target("CampanileBase", exclude: ["Metrics", "Network", "Tasks", "Tracing"]),
+  target("CampanileCodec", uses: ["CampanileBase"]),
+  target("CampanileCall", uses: ["CampanileBase", "CampanileCodec"]),
+  target("CampanileMessages", uses: ["CampanileCall", "CampanileCodec"]),
+  target(
+    "CampanileClient", uses: ["CampanileBase", "CampanileCall", "CampanileCodec", "CampanileMessages"],
+    frameworks: ["BackgroundTasks", "Network", "Security"]),
+  target(
+    "CampanileActivities", uses: ["CampanileClient", "CampanileMessages"], frameworks: ["ActivityKit", "SwiftUI"]),
+  target("CampanileLodge", uses: ["CampanileClient", "CampanileMessages"]),
+  target("CampanileSync", uses: ["CampanileClient", "CampanileMessages"], frameworks: ["WatchConnectivity"]),
+]
+
+let programs: [Target] = [
+  .executableTarget(
+    name: "campanile-example",
+    dependencies: dependencies(["CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileMessages"], []),
+    path: "Examples/CommandLine", swiftSettings: settings),
+  // A process that tests kill.
+  .executableTarget(
+    name: "client-process", dependencies: ["CampanileClient"], path: "Tests/client-process", swiftSettings: settings),
+]
+
+let tests: [Target] = [
+  .testTarget(
+    name: "CampanileClientTests",
+    dependencies: [
+      "CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileMessages", "CampanileSync",
+      "client-process",
+    ], resources: [.copy("Fixtures")], swiftSettings: settings)
+]
+
+let stubTargets: [Target] =
+  stubs.map { name, names in
+    .target(
+      name: name, dependencies: names.map { .target(name: $0) }, path: "Tests/AppleStubs/\(name)",
+      swiftSettings: settings)
+  } + [
+    exampleApp(
+      "InboxApp", uses: ["CampanileActivities"],
+      frameworks: ["ActivityKit", "SwiftUI", "UserNotifications", "WatchKit", "WidgetKit"]),
+    exampleApp("RoomApp", uses: ["CampanileActivities"], frameworks: ["ActivityKit", "SwiftUI"]),
+    exampleApp("TimerApp", uses: ["CampanileActivities"], frameworks: ["ActivityKit", "AppIntents", "SwiftUI"]),
+    exampleApp("LodgeApp", uses: ["CampanileLodge"], frameworks: ["BackgroundTasks", "Security", "SwiftUI"]),
+    .testTarget(
+      name: "AppleStubTests",
+      dependencies: dependencies(
+        ["CampanileActivities", "CampanileClient", "CampanileSync"],
+        ["ActivityKit", "BackgroundTasks", "Network", "Security", "WatchConnectivity"]),
+      swiftSettings: settings),
+  ]
+
 let package = Package(
   name: "campanile-client",
   platforms: [.iOS(.v17), .watchOS(.v10), .macOS(.v14), .tvOS(.v17), .visionOS(.v1)],
-  products: [
-    .library(name: "CampanileClient", targets: ["CampanileClient"]),
-    .library(name: "CampanileActivities", targets: ["CampanileActivities"]),
-    .library(name: "CampanileSync", targets: ["CampanileSync"]),
-    .library(name: "CampanileLodge", targets: ["CampanileLodge"]),
-  ],
-  targets: [
-    // Links to the suite's sources. The excluded folders serve servers only, and require newer systems.
-    .target(
-      name: "CampanileBase", exclude: ["Metrics", "Network", "Tasks", "Tracing"], swiftSettings: settings),
-    .target(name: "CampanileCodec", dependencies: ["CampanileBase"], swiftSettings: settings),
-    .target(name: "CampanileCall", dependencies: ["CampanileBase", "CampanileCodec"], swiftSettings: settings),
-    .target(name: "CampanileMessages", dependencies: ["CampanileCall", "CampanileCodec"], swiftSettings: settings),
-    .target(
-      name: "CampanileClient", dependencies: ["CampanileBase", "CampanileCall", "CampanileCodec", "CampanileMessages"],
-      swiftSettings: settings),
-    .target(
-      name: "CampanileActivities", dependencies: ["CampanileClient", "CampanileMessages"], swiftSettings: settings),
-    .target(name: "CampanileLodge", dependencies: ["CampanileClient", "CampanileMessages"], swiftSettings: settings),
-    .target(name: "CampanileSync", dependencies: ["CampanileClient", "CampanileMessages"], swiftSettings: settings),
-
-    // Tests, and the program whose processes they kill.
-    .executableTarget(
-      name: "client-process", dependencies: ["CampanileClient"], path: "Tests/client-process", swiftSettings: settings),
-    .testTarget(
-      name: "CampanileClientTests",
-      dependencies: [
-        "CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileMessages", "CampanileSync",
-        "client-process",
-      ], resources: [.copy("Fixtures")], swiftSettings: settings),
-  ]
+  products: ["CampanileClient", "CampanileActivities", "CampanileLodge", "CampanileSync"].map {
+    .library(name: $0, targets: [$0])
+  },
+  targets: libraries + programs + tests + (usesStubs ? stubTargets : [])
 )

@@ -3,6 +3,9 @@
   import CampanileClient
   import Foundation
 
+  /// An activity of the system. `Activity` alone is also the name of a message of Activities.
+  public typealias LiveActivity<Attributes: ActivityAttributes> = ActivityKit.Activity<Attributes>
+
   extension LiveActivityRegistrar {
     /// Registers the tokens of all activities of a type, running and new, until the registrar is released.
     ///
@@ -23,15 +26,15 @@
       of type: Attributes.Type, _ activityID: @escaping @Sendable (Attributes, String) -> String
     ) async {
       var known: Set<String> = []
-      for activity in Activity<Attributes>.activities where known.insert(activity.id).inserted {
+      for activity in LiveActivity<Attributes>.activities where known.insert(activity.id).inserted {
         follow(activity, activityID(activity.attributes, activity.id))
       }
-      for await activity in Activity<Attributes>.activityUpdates where known.insert(activity.id).inserted {
+      for await activity in LiveActivity<Attributes>.activityUpdates where known.insert(activity.id).inserted {
         follow(activity, activityID(activity.attributes, activity.id))
       }
     }
 
-    private func follow<Attributes: ActivityAttributes>(_ activity: Activity<Attributes>, _ id: String) {
+    private func follow<Attributes: ActivityAttributes & Sendable>(_ activity: LiveActivity<Attributes>, _ id: String) {
       if let token = activity.pushToken { updateToken(token, activityID: id) }
       tasks.add(
         Task { [weak self] in
@@ -45,11 +48,11 @@
         })
     }
 
-    private func followStarts<Attributes: ActivityAttributes>(of type: Attributes.Type) async {
+    private func followStarts<Attributes: ActivityAttributes & Sendable>(of type: Attributes.Type) async {
       guard #available(iOS 17.2, *) else { return }
       let name = String(describing: type)
-      if let token = Activity<Attributes>.pushToStartToken { pushToStartToken(token, attributesType: name) }
-      for await token in Activity<Attributes>.pushToStartTokenUpdates {
+      if let token = LiveActivity<Attributes>.pushToStartToken { pushToStartToken(token, attributesType: name) }
+      for await token in LiveActivity<Attributes>.pushToStartTokenUpdates {
         pushToStartToken(token, attributesType: name)
       }
     }
