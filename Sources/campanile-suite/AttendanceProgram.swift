@@ -1,4 +1,5 @@
 import Attendance
+import CampanileRPC
 import CampanileRuntime
 import CampanileStore
 import Logging

@@ -157,10 +157,11 @@ import Testing
     try await fixture.run { component in
       #expect(try await component.meetings.listMeetingYears(.init(), context: admin).years.isEmpty)
       // The last minutes of 2024 in UTC are 2025 in Rome.
-      for (startMs, status) in [
-        (1_735_687_800_000, MeetingStatus.completed), (1_735_603_200_000, .cancelled), (1_735_603_300_000, .completed),
+      let meetings: [(Int64, MeetingStatus)] = [
+        (1_735_687_800_000, .completed), (1_735_603_200_000, .cancelled), (1_735_603_300_000, .completed),
         (1_900_000_000_000, .scheduled),
-      ] { _ = try await component.makeMeeting(atMs: startMs, status) }
+      ]
+      for (startMs, status) in meetings { _ = try await component.makeMeeting(atMs: startMs, status) }
       let expected = [
         MeetingYear(year: 2030, meetingCount: 1), MeetingYear(year: 2025, meetingCount: 1, completedCount: 1),
         MeetingYear(year: 2024, meetingCount: 2, completedCount: 1),

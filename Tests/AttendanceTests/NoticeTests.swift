@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import CampanileStore
 import ServiceTesting
 import Synchronization
 import TestSupport
@@ -403,11 +404,11 @@ extension AttendanceComponent {
     #expect(NoticeRules.missedCount(text.compactMap { marks[$0]?.rawValue }, max: 3) == expected)
   }
 
-  @Test func longTopicsAreCut() {
+  @Test func longTopicsAreCut() throws {
     let meeting = Meeting(
       startTime: ProtoTimestamp(millisecondsSince1970: 0), discussion: String(repeating: "é", count: 512))
     let job = NoticeJob(meeting, .reminder, revision: 1, dueMs: 0)
-    let text = NoticeText(job, .italian, zone: .gmt, missedCount: 0)
+    let text = NoticeText(job, .italian, zone: try #require(LodgeCalendar("UTC")).timeZone, missedCount: 0)
     #expect(text.title.unicodeScalars.count <= 256 && text.title.hasSuffix("é…"))
     #expect(text.body == "Tornata giovedì 1 gennaio 1970 alle 00:00.")
   }

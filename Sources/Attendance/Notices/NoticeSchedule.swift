@@ -3,7 +3,6 @@ import CampanileBase
 import CampanileCodec
 import CampanileService
 import CampanileStore
-import Foundation
 
 /// Hands due notices out to the members: puts a message for each of them into the outbox, a page of members at a time.
 ///
