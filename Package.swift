@@ -104,8 +104,8 @@ let libraries: [Target] = [
     "NIOHTTPCompression", "SwiftProtobuf"
   ),
   library(
-    "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
-    "Gateway", "GatewayHTTP", "NIOHTTP1"),
+    "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileService", "Gateway", "GatewayHTTP", "NIOHTTP1"),
   library(
     "Notifications", uses: "AsyncHTTPClient", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
     "CampanileRPC", "CampanileService", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL"),

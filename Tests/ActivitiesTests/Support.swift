@@ -32,6 +32,7 @@ final class Fixture: Sendable {
       store: store, addedKeysDirectory: folder.file("keys"))
     configuration.limits = limits
     configuration.contentDates = dates
+    configuration.criticalAlertApps = [app]
     if let queuedMax { configuration.delivery.limits.queuedMax = queuedMax }
     return try await ActivitiesComponent(
       configuration, group: MultiThreadedEventLoopGroup.singleton,

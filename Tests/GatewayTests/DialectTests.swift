@@ -144,8 +144,18 @@ import Testing
       #expect(ZentikDialect.actions(prefix + ["batch"]) == ["DELETE": .delete(nil)])
       #expect(ZentikDialect.actions(prefix + ["postpone"]) == ["POST": .postpone])
       #expect(ZentikDialect.actions(prefix + ["n_1", "read"]) == ["PATCH": .markRead(["n_1"])])
-      #expect(ZentikDialect.actions(prefix + ["n_1"]) == ["DELETE": .delete(["n_1"])])
+      #expect(ZentikDialect.actions(prefix + ["n_1"]) == ["DELETE": .delete(["n_1"]), "GET": .phone(.get("n_1"))])
     }
+    #expect(ZentikDialect.actions(["notifications"]) == ["GET": .phone(.list)])
+    #expect(ZentikDialect.actions(["notifications", "mark-all-read"]) == ["PATCH": .phone(.markAllRead)])
+    #expect(ZentikDialect.actions(["notifications", "update-received"]) == ["PATCH": .phone(.receivedThrough)])
+    #expect(ZentikDialect.actions(["notifications", "n_1", "device-received"]) == ["PATCH": .phone(.received("n_1"))])
+    #expect(ZentikDialect.actions(["notifications", "batch", "device-received"]).isEmpty)
+    #expect(ZentikDialect.actions(["notifications", "postpones"]) == ["GET": .phone(.listPostponed)])
+    #expect(
+      ZentikDialect.actions(["notifications", "postpones", "n_1"]) == ["DELETE": .phone(.cancelPostponed("n_1"))])
+    #expect(
+      ZentikDialect.actions(["notifications", "postpones", "read"]) == ["DELETE": .phone(.cancelPostponed("read"))])
     #expect(ZentikDialect.actions(["messages", "x"]).isEmpty)
     #expect(ZentikDialect.actions(["entity-permissions", "grant"]) == ["POST": .share(.grant)])
     #expect(ZentikDialect.actions(["invite-codes", "redeem"]) == ["POST": .share(.redeemCode)])
@@ -165,7 +175,9 @@ import Testing
       {"title":"T","subtitle":"S","body":"B","deliveryType":"CRITICAL","bucketId":"b_1","collapseId":"c","ephemeral":true,
       "attachments":[{"mediaType":"FILE","url":"https://a.example/f","name":"f"}],"imageUrl":"https://a.example/i",
       "actions":[{"type":"BACKGROUND_CALL","value":"POST::https://a.example","title":"Go","destructive":true}],
-      "tapUrl":"https://a.example/t","snoozes":[5],"postpones":[10,20],"remindEveryMinutes":15,"userIds":[],"sound":"x"}
+      "tapUrl":"https://a.example/t","snoozes":[5],"postpones":[10,20],"remindEveryMinutes":15,"userIds":["u1","u2"],
+      "sound":"x",
+      "groupId":"g","locale":"it-IT"}
       """
     let message = try ZentikMessage(JSONFields(Array(text.utf8)), nowMs: 1_000_000)
     let made = message.notification
@@ -175,8 +187,47 @@ import Testing
     #expect(made.attachments.map(\.mediaType) == [.file, .image])
     #expect(made.actions.map(\.type) == [.backgroundCall, .snooze, .postpone, .postpone, .markAsRead, .delete])
     #expect(made.actions.map(\.destructive) == [true, false, false, false, false, true])
+    #expect(made.sound == "x" && made.threadId == "g" && made.recipientIds == ["u1", "u2"])
+    #expect(
+      made.actions.map(\.title) == [
+        "Go", "Silenzia per 5 min", "Posticipa di 10 min", "Posticipa di 20 min", "Segna come letta", "Elimina",
+      ])
     #expect(made.tapAction?.type == .navigate && made.tapAction?.value == "https://a.example/t")
     #expect(made.`repeat`?.every?.seconds == 900 && made.`repeat`?.maxCount == 5)
+  }
+
+  @Test func recipientsMayBeAListWithCommas() throws {
+    func recipients(_ json: String) throws -> [String] {
+      let text = #"{"title":"T","deliveryType":"NORMAL","bucketId":"b","userIds":\#(json)}"#
+      return try ZentikMessage(JSONFields(Array(text.utf8)), nowMs: 0).notification.recipientIds
+    }
+    #expect(try recipients(#""u1, u2,,""#) == ["u1", "u2"])
+    #expect(try recipients("null").isEmpty && recipients(#""""#).isEmpty && recipients("[]").isEmpty)
+  }
+
+  @Test(arguments: [nil, "en-EN", "de", "", "it_CH"])
+  func labelsAreItalianOrEnglish(locale: String?) {
+    let words = ZentikWords(locale: locale)
+    #expect(words.delete == (locale == "it_CH" ? "Elimina" : "Delete"))
+    #expect(words.open == (locale == "it_CH" ? "Apri" : "Open"))
+  }
+
+  /// The members that the app's service extension reads from `GET /notifications/:id`.
+  @Test func entityHasTheMembersOfTheApp() throws {
+    var notification = Notification(
+      id: "n_1", bucketId: "b_1", title: "T", body: "B", priority: .critical, createTime: ProtoTimestamp(seconds: 5))
+    notification.attachments = [Attachment(mediaType: .gif, url: "https://a.example/g")]
+    notification.actions = [Action(type: .openNotification, value: "n_1")]
+    let tree = ZentikEntities.notification(
+      notification, of: Bucket(id: "b_1", name: "Box"), receivedTime: ProtoTimestamp(seconds: 6))
+    let text = String(decoding: DialectAnswer(200, tree).body, as: UTF8.self)
+    for part in [
+      #""id":"n_1""#, #""readAt":null"#, #""receivedAt":"1970-01-01T00:00:06Z""#,
+      #""createdAt":"1970-01-01T00:00:05Z""#, #""deliveryType":"CRITICAL""#, #""subtitle":null,"tags":[]"#,
+      #""attachments":[{"mediaType":"GIF","name":null,"url":"https://a.example/g"}]"#, #""tapAction":null"#,
+      #"{"destructive":false,"icon":null,"title":null,"type":"OPEN_NOTIFICATION","value":"n_1"}"#,
+      #""bucket":{"color":null,"createdAt":null,"description":null,"iconUrl":null,"id":"b_1","name":"Box","#,
+    ] { #expect(text.contains(part), "\(part) in \(text)") }
   }
 
   @Test(
@@ -191,7 +242,10 @@ import Testing
         ["attachments[0].mediaType"]
       ),
       (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","scheduledSendAt":"soon"}"#, ["scheduledSendAt"]),
-      (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","userIds":["u"]}"#, ["userIds"]),
+      (
+        #"{"title":"T","deliveryType":"NORMAL","bucketId":"b","userIds":[1],"sound":2,"groupId":[]}"#,
+        ["sound", "groupId", "userIds"]
+      ),
       (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","ephemeral":"yes"}"#, ["ephemeral"]),
     ])
   func allErrorsOfAMessageAreReported(text: String, properties: [String]) throws {

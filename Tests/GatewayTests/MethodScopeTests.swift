@@ -102,6 +102,7 @@ import Testing
       GetActivity activities:read
       ListActivities activities:read
       ListActivityChanges activities:read
+      SetActivityPushes activities:write
       StartActivity activities:write
       UpdateActivity activities:write
       WatchActivities activities:read
@@ -112,6 +113,9 @@ import Testing
       TestStart admin
       TestToConnected admin
       TestToWaiting admin
+    activities.v1.ActivityGroupsService
+      EndActivityGroup activities:operate bulk
+      UpdateActivityGroup activities:operate bulk
     activities.v1.BroadcastChannelsService
       CreateBroadcastChannel activities:operate
       DeleteBroadcastChannel activities:operate
@@ -127,6 +131,7 @@ import Testing
       ReplayDeadLetters activities:operate bulk
     activities.v1.PushTokensService
       DeletePushToken activities:write
+      GetActivityPushToken activities:write
       GetPushToken activities:read
       ListPushTokens activities:read
       RegisterPushToken activities:write
@@ -151,6 +156,8 @@ import Testing
       PutUnreadSummary activities:operate
       SendAlert activities:operate
       StartUnreadActivity activities:write
+    activities.v1.WidgetsService
+      ReloadWidgets activities:operate
     attendance.v1.AttendanceService
       CheckIn attendance:write
       ConfirmAttendance attendance:write
@@ -221,6 +228,7 @@ import Testing
       ListHeartbeats notifications:read
       ListTemplates notifications:read
       ListWebhooks notifications:read
+      RunWebhook notifications:write
       UpdateTemplate notifications:write
       UpdateWebhook notifications:write
     notifications.v1.ContainersService
@@ -229,9 +237,17 @@ import Testing
       WatchChangedUsers notifications:operate
     notifications.v1.DeliveryService
       RecordDeliveries notifications:operate
+    notifications.v1.EngagementService
+      BatchRecordEngagement notifications:write
+      BatchReportEngagement public
+      GetNotificationEngagement notifications:read
+      ListBucketEngagement notifications:read
+      ListEngagementChanges notifications:read
+      WatchEngagementChanges notifications:read
     notifications.v1.NotificationsService
       BatchCreateNotifications notifications:publish
       BatchDeleteNotifications notifications:write
+      CancelPostponement notifications:write
       CancelScheduledNotification notifications:write
       CreateBucket notifications:write
       CreateNotification notifications:publish
@@ -253,6 +269,7 @@ import Testing
       ListDeletedNotifications notifications:read
       ListNotificationChanges notifications:read
       ListNotifications notifications:read
+      ListPostponedNotifications notifications:read
       ListScheduledNotifications notifications:read
       MarkAllNotificationsRead notifications:write
       MarkNotificationsRead notifications:write

@@ -15,7 +15,7 @@ struct ZentikDialect: HTTPDialect {
 
   enum Action: Sendable, Hashable {
     case publish, markRead([String]?), markUnread([String]?), delete([String]?), postpone
-    case snooze(String), executeWebhook(String), share(ZentikSharing.Action)
+    case snooze(String), executeWebhook(String), share(ZentikSharing.Action), phone(ZentikPhone.Action)
 
     /// Whether the action reads the body. Lists of ids are in the body, because they do not fit in a path.
     var takesBody: Bool {
@@ -23,6 +23,7 @@ struct ZentikDialect: HTTPDialect {
       case .publish, .postpone, .snooze, .executeWebhook: true
       case .markRead(let ids), .markUnread(let ids), .delete(let ids): ids == nil
       case .share(let action): action.takesBody
+      case .phone(let action): action.takesBody
       }
     }
 
@@ -35,8 +36,9 @@ struct ZentikDialect: HTTPDialect {
       case .delete: .method(NotificationsServiceMethods.batchDeleteNotifications)
       case .postpone: .method(NotificationsServiceMethods.postponeNotification)
       case .snooze: .method(NotificationsServiceMethods.updateBucketSettings)
-      case .executeWebhook: .method(NotificationsServiceMethods.listNotifications)
+      case .executeWebhook: .method(AutomationServiceMethods.runWebhook)
       case .share(let action): .method(action.method)
+      case .phone(let action): .method(action.method)
       }
     }
   }
@@ -68,17 +70,19 @@ struct ZentikDialect: HTTPDialect {
     var path = path
     // The watch makes the phone's calls under its own prefix.
     if path.count > 2, path[0] == "notifications", path[1] == "watch" { path.remove(at: 1) }
+    let phone = ZentikPhone.actions(path).mapValues { Action.phone($0) }
     switch (path.first, path.count) {
     case ("messages", 1): return ["POST": .publish]
     case ("notifications", 2) where path[1] == "batch": return ["DELETE": .delete(nil)]
     case ("notifications", 2) where path[1] == "postpone": return ["POST": .postpone]
-    case ("notifications", 2): return ["DELETE": .delete([path[1]])]
+    case ("notifications", _) where ZentikPhone.isFixed(path): return phone
+    case ("notifications", 2): return phone.merging(["DELETE": .delete([path[1]])]) { $1 }
     case ("notifications", 3):
       let ids = path[1] == "batch" ? nil : [path[1]]
       switch path[2] {
       case "read": return ["PATCH": .markRead(ids)]
       case "unread": return ["PATCH": .markUnread(ids)]
-      default: return [:]
+      default: return phone
       }
     case ("buckets", 3) where path[2] == "snooze-minutes": return ["POST": .snooze(path[1])]
     case ("webhooks", 3) where path[2] == "execute": return ["POST": .executeWebhook(path[1])]

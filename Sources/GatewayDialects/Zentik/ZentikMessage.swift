@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import GatewayHTTP
 
 /// A message in the format of the app's publishers, validated by the app's rules. All errors are reported at once.
 struct ZentikMessage: Sendable {
@@ -27,6 +28,7 @@ struct ZentikMessage: Sendable {
   var isScheduled: Bool { notification.deliverTime != nil }
 
   private var violations: [RPCError.FieldViolation] = []
+  private var words = ZentikWords(locale: nil)
 
   /// Throws INVALID_ARGUMENT with all invalid fields.
   init(_ fields: JSONFields, nowMs: Int64) throws(RPCError) {
@@ -38,14 +40,13 @@ struct ZentikMessage: Sendable {
     bucket = text(fields, "bucketId", max: 128) ?? code ?? ""
     if bucket.isEmpty { violate("bucketId", "bucketId or magicCode should not be empty", "isNotEmpty") }
     if let key = self.text(fields, "collapseId", max: 64), !key.isEmpty { notification.collapseKey = key }
+    notification.sound = text(fields, "sound", max: 128) ?? ""
+    notification.threadId = text(fields, "groupId", max: 128) ?? ""
+    notification.recipientIds = recipients(fields)
+    words = ZentikWords(locale: text(fields, "locale", max: 64))
     readMedia(fields)
     readActions(fields)
     readTimes(fields, nowMs)
-    if let users = attempt("userIds", { () throws(RPCError) in try fields.strings("userIds", max: 100) }) ?? nil,
-      !users.isEmpty
-    {
-      violate("userIds", "messages go to everyone with access to the bucket", "isEmpty")
-    }
     guard violations.isEmpty else {
       throw RPCError(
         .invalidArgument, "Validation failed", reason: "VALIDATION_FAILED", fieldViolations: violations,
@@ -54,6 +55,16 @@ struct ZentikMessage: Sendable {
   }
 
   // MARK: parts
+
+  /// Reads `userIds`: an array, or a list with commas, of the members who get the message; everyone without one.
+  private mutating func recipients(_ fields: JSONFields) -> [String] {
+    let name = "userIds"
+    if fields.raw(name)?.first == UInt8(ascii: "\"") {
+      let parts = (text(fields, name, max: 16_384) ?? "").split(separator: ",").map { String($0).trimmingSpaces }
+      return parts.filter { !$0.isEmpty }
+    }
+    return (attempt(name) { () throws(RPCError) in try fields.strings(name, max: 100) } ?? nil) ?? []
+  }
 
   private mutating func readMedia(_ fields: JSONFields) {
     for (index, item) in objects(fields, "attachments").enumerated() {
@@ -80,19 +91,19 @@ struct ZentikMessage: Sendable {
       notification.tapAction = Self.action(.navigate, url, "")
     }
     for minutes in self.minutes(fields, "snoozes") {
-      notification.actions.append(Self.action(.snooze, String(minutes), "Snooze \(minutes) min"))
+      notification.actions.append(Self.action(.snooze, String(minutes), words.snooze(minutes)))
     }
     for minutes in self.minutes(fields, "postpones") {
-      notification.actions.append(Self.action(.postpone, String(minutes), "Postpone \(minutes) min"))
+      notification.actions.append(Self.action(.postpone, String(minutes), words.postpone(minutes)))
     }
     if flag(fields, "addOpenNotificationAction", default: false) {
-      notification.actions.append(Self.action(.openNotification, "", "Open"))
+      notification.actions.append(Self.action(.openNotification, "", words.open))
     }
     if flag(fields, "addMarkAsReadAction", default: true) {
-      notification.actions.append(Self.action(.markAsRead, "mark_as_read_notification", "Mark as read"))
+      notification.actions.append(Self.action(.markAsRead, "mark_as_read_notification", words.markAsRead))
     }
     if flag(fields, "addDeleteAction", default: true) {
-      var action = Self.action(.delete, "delete_notification", "Delete")
+      var action = Self.action(.delete, "delete_notification", words.delete)
       action.destructive = true
       notification.actions.append(action)
     }

@@ -42,6 +42,7 @@ struct ZentikSession: Sendable {
     case .snooze(let bucket): return try await snooze(bucket, body, calls)
     case .executeWebhook(let id): return try await executeWebhook(id, calls)
     case .share(let action): return try await share(action, body: body, calls)
+    case .phone(let action): return try await phone(action, body: body, calls)
     }
   }
 
@@ -76,9 +77,12 @@ struct ZentikSession: Sendable {
     let request = PostponeNotificationRequest(
       notificationId: try fields.required("notificationId", try fields.string("notificationId")),
       releaseTime: try time(fields, minutesMin: 1))
-    let _: PostponeNotificationResponse = try await call(
+    let response: PostponeNotificationResponse = try await call(
       NotificationsServiceMethods.postponeNotification, request, calls)
-    return Self.done(1)
+    var answer = ZentikEntities.postpone(response.notification ?? Notification())
+    answer.set("success", .bool(true))
+    answer.set("count", .integer(1))
+    return DialectAnswer(200, answer)
   }
 
   private func snooze(_ bucket: String, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
@@ -124,15 +128,8 @@ struct ZentikSession: Sendable {
   /// Returns the id of the bucket with this id or name.
   private func bucket(_ text: String, _ calls: InnerCalls) async throws(RPCError) -> String {
     if text.hasPrefix("b_") { return text }
-    var token = ""
     var found: [String] = []
-    for _ in 0..<InnerCalls.pagesMax {
-      let request = ListBucketsRequest(pageSize: 1000, pageToken: token)
-      let page: ListBucketsResponse = try await call(NotificationsServiceMethods.listBuckets, request, calls)
-      found += page.buckets.filter { $0.name == text }.map(\.id)
-      token = page.nextPageToken
-      if token.isEmpty { break }
-    }
+    try await forEachBucket(calls) { if $0.name == text { found.append($0.id) } }
     guard let id = found.first else {
       throw RPCError(.notFound, "no bucket has this id or name", reason: "BUCKET_NOT_FOUND")
     }
@@ -140,6 +137,18 @@ struct ZentikSession: Sendable {
       throw RPCError.invalidField("bucketId", "\(found.count) buckets have this name; use the id", reason: "isUnique")
     }
     return id
+  }
+
+  /// Calls the closure with each bucket of the caller.
+  func forEachBucket(_ calls: InnerCalls, _ body: (Bucket) -> Void) async throws(RPCError) {
+    var token = ""
+    for _ in 0..<InnerCalls.pagesMax {
+      let request = ListBucketsRequest(pageSize: 1000, pageToken: token)
+      let page: ListBucketsResponse = try await call(NotificationsServiceMethods.listBuckets, request, calls)
+      page.buckets.forEach(body)
+      token = page.nextPageToken
+      if token.isEmpty { break }
+    }
   }
 
   func call<Q: ProtoMessage, R: ProtoMessage>(
