@@ -12,6 +12,7 @@ enum ActivitiesProgram {
   private static let signingKeysDir = "signing-keys-dir"
   private static let signingTeamID = "signing-team-id"
   private static let contentStateDates = "content-state-dates"
+  private static let criticalAlertApps = "critical-alert-apps"
   private static let updateSpacingMs = "update-spacing-ms"
   private static let notificationsAddress = "notifications-address"
   private static let activitiesMax = "activities-per-user-max"
@@ -35,6 +36,9 @@ enum ActivitiesProgram {
       .list(
         contentStateDates, default: [], maximumCount: 1024,
         help: "date formats of apps, APP=foundation|unix|iso8601 each (default: foundation, seconds since 2001)"),
+      .list(
+        criticalAlertApps, default: [], maximumCount: 1024,
+        help: "apps with Apple's entitlement for critical alerts; other apps get time-sensitive ones"),
       .int(
         updateSpacingMs, default: 1000, in: 0...60_000,
         help: "minimum interval between two updates of an activity; only the last one within it is pushed"),
@@ -120,6 +124,7 @@ enum ActivitiesProgram {
         message: "--\(contentStateDates): \(invalid) is not APP=foundation, APP=unix or APP=iso8601")
     }
     configuration.contentDates = formats
+    configuration.criticalAlertApps = Set(try settings.list(criticalAlertApps))
     return configuration
   }
 }
