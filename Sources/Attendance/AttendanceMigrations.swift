@@ -16,9 +16,9 @@ public enum AttendanceMigrations {
   ///   which have earlier names. The audit log keeps them, because its hash chain covers them (see `AuditNames`).
   /// - `attendance.event_ms`: the time of the decision; NULL if it is `updated_at_ms`.
   /// - `members.refused_notices`: one bit for each kind (see `RefusedNotices`).
-  /// - `meetings.reminded_start_ms`: the start for which members were reminded. `absences_counted`: whether notices about
-  ///   absences were sent after the meeting.
-  /// - `notice_jobs`: the notices that are being handed out to members. `notice_buckets`: the buckets for them, by user.
+  /// - `meetings.reminded_start_ms`: the start for which members were reminded. `absences_counted`: whether notices
+  ///   about absences were sent after the meeting.
+  /// - `notice_jobs`: the notices that are being handed out to members. `notice_buckets`: their buckets, by user.
   public static let all: [Migration] = [
     Migration(
       "0001-members-meetings-attendance",

@@ -176,8 +176,12 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     let store = try Store(configuration, migrations: Array(AttendanceMigrations.all.prefix(1)))
     let stored = try PasswordHash("4711", cost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1)).text
     try await store.write { transaction in
-      let anna = Member(number: 1, name: "Anna", active: true, hasPin: true)
-      try transaction.execute(MemberRow.insertSQL, MemberRow.values(anna, sequence: 1))
+      try transaction.execute(
+        """
+        INSERT INTO members (number, name, name_key, first_name, last_name, email, degree, office, is_active, role, has_pin,
+          created_at_ms, updated_at_ms, version, sequence)
+        VALUES (1, 'Anna', 'anna', '', '', '', 1, 0, 1, 1, 1, 0, 0, 1, 1)
+        """)
       try transaction.execute(SessionTable.setPinSQL, [.integer(1), .text(stored), .integer(0)])
     }
     await store.close()

@@ -82,7 +82,7 @@ import Testing
         for member: Int64 in 1...120 {
           for meeting in numbers {
             try transaction.execute(
-              "INSERT INTO attendance VALUES ($1, $2, 1, 2, $3, 0, 1, $4)",
+              "INSERT INTO attendance VALUES ($1, $2, 1, 2, $3, 0, 1, $4, NULL)",
               [.integer(meeting), .integer(member), .text(name), .integer(1_000_000 + meeting * 1_000 + member)])
           }
           try transaction.execute(

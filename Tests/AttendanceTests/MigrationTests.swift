@@ -42,18 +42,31 @@ import Testing
       try transaction.execute("DELETE FROM audit")
       for row in rows { try transaction.execute(AuditRow.insertSQL, row.values) }
       try transaction.execute("UPDATE attendance_meta SET value = $1 WHERE name = 'settings'", [.text(settings)])
-      for statement in Self.beforeNotices { try transaction.execute(statement) }
-      try transaction.execute("DELETE FROM schema_migrations WHERE identifier = '0003-durations-in-settings'")
     }
   }
 
-  /// The statements that revert the migration 0004.
-  private static let beforeNotices = [
-    "ALTER TABLE attendance DROP COLUMN event_ms", "ALTER TABLE members DROP COLUMN refused_notices",
-    "ALTER TABLE meetings DROP COLUMN reminded_start_ms", "ALTER TABLE meetings DROP COLUMN absences_counted",
-    "DROP TABLE notice_jobs", "DROP TABLE notice_buckets",
-    "DELETE FROM schema_migrations WHERE identifier = '0004-event-times-notices'",
-  ]
+  /// Reverts the migration 0004 in a closed database, and removes the migrations with these names from its list.
+  private func revert(_ fixture: Fixture, _ identifiers: String...) async throws {
+    var configuration = StoreConfiguration(path: fixture.folder.file("attendance.sqlite"))
+    configuration.durability = .normal
+    let revert = Migration(
+      "9999-revert",
+      """
+      ALTER TABLE attendance DROP COLUMN event_ms;
+      ALTER TABLE members DROP COLUMN refused_notices;
+      ALTER TABLE meetings DROP COLUMN reminded_start_ms;
+      ALTER TABLE meetings DROP COLUMN absences_counted;
+      DROP TABLE notice_jobs;
+      DROP TABLE notice_buckets;
+      """)
+    let store = try Store(configuration, migrations: AttendanceMigrations.all + [revert])
+    try await store.write { transaction in
+      for identifier in identifiers + [revert.identifier] {
+        try transaction.execute("DELETE FROM schema_migrations WHERE identifier = $1", [.text(identifier)])
+      }
+    }
+    await store.close()
+  }
 
   /// A database from before the migration 0004 has records without an event time, and settings without new fields.
   @Test func recordsWithoutAnEventTimeHaveTheirUpdateTime() async throws {
@@ -68,10 +81,10 @@ import Testing
       (earlier.language, earlier.exportRole, earlier.notices) = (.unspecified, .unspecified, nil)
       earlier.lateConfirmation = .init(seconds: 7 * 86_400)
       try await component.store.write { [earlier] transaction in
-        for statement in Self.beforeNotices { try transaction.execute(statement) }
-        try transaction.execute(SQLiteAttendanceRepository.putSettingsSQL, [.text(earlier.jsonString())])
+        _ = try transaction.execute(SQLiteAttendanceRepository.putSettingsSQL, [.text(earlier.jsonString())])
       }
     }
+    try await revert(fixture, "0004-event-times-notices")
     fixture.clock.advance(ms: Fixture.hourMs)
     try await fixture.run { component in
       let settings = try component.repository.lodgeSettings()
@@ -106,6 +119,7 @@ import Testing
       try await downgrade(component)
       #expect(try component.verify().intact)
     }
+    try await revert(fixture, "0003-durations-in-settings", "0004-event-times-notices")
     try await fixture.run { component in
       #expect(try component.repository.lodgeSettings() == settings)
       // The values are read with the current names; the stored texts, and therefore the hashes, are unchanged.

@@ -153,7 +153,7 @@ extension AttendanceComponent {
         inbox.received.dropFirst().map { "\($0.user) \($0.requestID)" }.sorted() == [
           "anna attendance.t_1.1.3", "anna attendance.t_1.2.4", "carla attendance.t_1.1.3",
         ])
-      // Other members see nobody's refusals.
+      // Refusals are hidden from other members.
       let seen = try await component.members.getMember(.init(memberId: carla.id), context: user("anna")).member
       #expect(seen?.refusedNotices == [])
     }

@@ -6,7 +6,7 @@ import CampanileService
 enum EventTime {
   /// The time for which a device may keep a decision.
   static let ageMaxMs: Int64 = 30 * 24 * 3_600 * 1_000
-  /// How much a device's clock may be ahead.
+  /// The time by which a device's clock may be ahead.
   static let aheadMaxMs: Int64 = 5 * 60 * 1_000
 
   /// Returns the time in milliseconds, at most `nowMs`; nil if the request has none.

@@ -52,7 +52,7 @@ struct NoticeJob: Sendable, Hashable {
     ]
   }
 
-  /// The id by which the notifications service recognizes a repeated notice to a user, for example `t_3.2.1764093000000`.
+  /// The id by which the notifications service recognizes a repeated notice to a user, for example `t_3.2.17`.
   var id: String { "\(AttendanceIDs.meetingID(meeting)).\(kind.rawValue).\(revision)" }
 }
 

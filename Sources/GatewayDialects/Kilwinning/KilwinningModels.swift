@@ -6,8 +6,8 @@ import GatewayHTTP
 enum KilwinningModels {
   /// Returns a member in the app's form.
   ///
-  /// - Parameter zone: The lodge's time zone, which defines the instants of days. Nil for a caller who has not logged in:
-  ///   the result then has only the data of the picker.
+  /// - Parameter zone: The lodge's time zone, which defines the instants of days. Nil for a caller who has not logged
+  ///   in: the result then has only the data of the picker.
   static func brother(_ member: Member, zone: String?) -> JSONTree {
     let isKnown = zone != nil
     let names = names(of: member)
