@@ -15,9 +15,9 @@ package struct DialectConfiguration: Sendable {
 
   package init() {}
 
-  /// Creates the enabled dialects in order of precedence.
+  /// Creates the enabled dialects in order of precedence, after publishing with one line, which is always served.
   package func dialects(nowMs: @escaping @Sendable () -> Int64) -> [any HTTPDialect] {
-    Dialect.allCases.filter(enabled.contains).map { dialect -> any HTTPDialect in
+    [PublishRoute(nowMs: nowMs)] + Dialect.allCases.filter(enabled.contains).map { dialect -> any HTTPDialect in
       switch dialect {
       case .kilwinning: KilwinningDialect(isCookieSecure: areCookiesSecure, nowMs: nowMs)
       case .zentik: ZentikDialect(nowMs: nowMs)

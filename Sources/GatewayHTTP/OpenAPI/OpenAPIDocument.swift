@@ -8,15 +8,19 @@ import Gateway
 /// matched against, their texts and constraints from the contract.
 enum OpenAPIDocument {
   /// Returns the document as JSON.
-  static func bytes(_ table: HTTPTable) -> [UInt8] {
+  ///
+  /// - Parameter dialects: Those whose paths are part of the document.
+  static func bytes(_ table: HTTPTable, _ dialects: [any DescribedDialect] = []) -> [UInt8] {
     // The descriptors are compiled in, and the generator has read the same options.
     guard let contract = try? Contract(descriptorSet: DescriptorSet.serializedBytes) else { return [] }
     var writer = JSONWriter()
-    tree(table, contract).write(to: &writer)
+    tree(table, contract, dialects).write(to: &writer)
     return writer.withUnsafeBytes { [UInt8]($0) }
   }
 
-  private static func tree(_ table: HTTPTable, _ contract: Contract) -> JSONTree {
+  private static func tree(
+    _ table: HTTPTable, _ contract: Contract, _ dialects: [any DescribedDialect]
+  ) -> JSONTree {
     var schemas = SchemaTrees(contract, requests: Set(table.bindings.map(\.method.descriptor.requestType)))
     let words = ContractWords(contract)
     var paths: [String: JSONTree] = [:]
@@ -36,13 +40,15 @@ enum OpenAPIDocument {
       let content = AssetContentPath(download: download, put: put, contract, words)
       paths[AssetContent.path] = content.item(&schemas)
     }
+    for dialect in dialects { paths.merge(dialect.openAPIPaths) { first, _ in first } }
+    let tags = contract.services.filter { services.contains($0.name) }.map(tag)
     var components = schemas.components
     components["Error"] = ErrorResponses.schema
     components["ErrorDetail"] = ErrorResponses.detailSchema
     return .object([
       "openapi": .string("3.1.0"), "info": info, "servers": .array([.object(["url": .string("/")])]),
       "security": .array([.object(["bearer": .array([])])]),
-      "tags": .array(contract.services.filter { services.contains($0.name) }.map(tag)), "paths": .object(paths),
+      "tags": .array(tags + (dialects.isEmpty ? [] : [publishTag])), "paths": .object(paths),
       "components": .object([
         "securitySchemes": securitySchemes, "schemas": .object(components), "responses": ErrorResponses.components,
         "parameters": headers,
@@ -97,6 +103,11 @@ enum OpenAPIDocument {
       "example": .string(example),
     ])
   }
+
+  /// The tag of the operations that translate into methods.
+  private static let publishTag = JSONTree.object([
+    "name": .string("Publish"), "description": .string("Publishes texts with the names of other servers."),
+  ])
 
   private static func tag(_ service: Contract.Service) -> JSONTree {
     .object([

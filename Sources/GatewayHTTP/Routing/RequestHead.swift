@@ -57,7 +57,7 @@ package struct RequestHead {
   package subscript(_ name: String) -> String? { headers.first(name: name) }
 
   /// Whether the request has a body.
-  var hasBody: Bool {
+  package var hasBody: Bool {
     if headers.contains(name: "transfer-encoding") { return true }
     return self["content-length"].flatMap { Int64($0) } ?? 0 > 0
   }

@@ -63,11 +63,11 @@ package enum RequestPath {
 package struct QueryText: Sendable, Hashable {
   static let parameterCountMax = 256
 
-  struct Parameter: Sendable, Hashable {
-    var name: String
-    var value: String
+  package struct Parameter: Sendable, Hashable {
+    package var name: String
+    package var value: String
   }
-  var parameters: [Parameter] = []
+  package private(set) var parameters: [Parameter] = []
 
   init() {}
 

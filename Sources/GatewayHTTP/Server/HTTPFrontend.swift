@@ -49,7 +49,8 @@ public final class HTTPFrontend: Sendable {
       isExempt: { [proxies = configuration.trustedProxies] in proxies.trusts(host: $0) })
     let table = HTTPTable(methods: gateway.servedMethods, descriptorSet: DescriptorSet.serializedBytes)
     var files = configuration.servesClient ? ClientFiles.all : [:]
-    files["/openapi.json"] = StaticFile(contentType: "application/json") { OpenAPIDocument.bytes(table) }
+    let described = dialects.compactMap { $0 as? any DescribedDialect }
+    files["/openapi.json"] = StaticFile(contentType: "application/json") { OpenAPIDocument.bytes(table, described) }
     planner = HTTPPlanner(
       table: table, crossOrigin: configuration.crossOrigin, files: files, hostGuard: configuration.hostGuard,
       dialects: dialects)
