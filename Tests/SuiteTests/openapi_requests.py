@@ -12,10 +12,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 # The tags of the document, by the file that tests their operations.
 TAGS = {
     "notifications": (
-        "AccessService", "AutomationService", "DeliveryService", "NotificationsService", "SharingService", "TransferService"),
+        "AccessService", "AutomationService", "DeliveryService", "EngagementService", "NotificationsService", "SharingService",
+        "TransferService"),
     "activities": (
-        "ActivitiesService", "ActivityDebugService", "BroadcastChannelsService", "PushDeliveryService", "PushTokensService",
-        "RoomsService", "SigningService", "TimersService", "UnreadService"),
+        "ActivitiesService", "ActivityDebugService", "ActivityGroupsService", "BroadcastChannelsService", "PushDeliveryService",
+        "PushTokensService", "RoomsService", "SigningService", "TimersService", "UnreadService", "WidgetsService"),
     "sync": ("AssetsService", "DevicesService", "UploadsService", "ZonesService"),
     "attendance": (
         "AttendanceService", "LodgeService", "MeetingsService", "MembersService", "SessionsService", "StatisticsService"),

@@ -91,7 +91,7 @@ def test_watches_begin_with_started_and_resume(methods, messages):
 
 def test_changes_are_listed_as_they_are_watched(methods, messages):
     lists = {name: method for name, method in methods.items() if method.name.startswith("List") and method.name.endswith("Changes")}
-    assert len(lists) == 4
+    assert len(lists) == 5
     for name, method in lists.items():
         response = messages[method.output_type]
         change, = (field.type_name for field in response.field if field.name == "changes")

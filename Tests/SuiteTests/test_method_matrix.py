@@ -17,7 +17,7 @@ from campanile_wire import Peer, reason  # noqa: E402
 
 PUBLIC = {"campanile.rpc.v1.ReflectionService/ListServices", "campanile.rpc.v1.ReflectionService/GetFileDescriptorSet",
           "campanile.attendance.v1.SessionsService/Login", "campanile.attendance.v1.MeetingsService/GetCalendar",
-          "campanile.notifications.v1.SharingService/PublishWithKey"}
+          "campanile.notifications.v1.EngagementService/BatchReportEngagement", "campanile.notifications.v1.SharingService/PublishWithKey"}
 # The number of the extension campanile.rpc.v1.access.
 ACCESS = 50740
 

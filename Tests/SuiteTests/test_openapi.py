@@ -31,7 +31,8 @@ def test_document_is_valid(document):
 
 def test_every_operation_is_described_once(document):
     found = operations(document)
-    assert {tag["name"] for tag in document["tags"]} == {tag for tags in TAGS.values() for tag in tags}
+    # Publishing with one line has no methods of its own; test_publish.py tests it.
+    assert {tag["name"] for tag in document["tags"]} == {tag for tags in TAGS.values() for tag in tags} | {"Publish"}
     assert len({operation["operationId"] for operation in found.values()}) == len(found) > 150
     tags = {tag["name"]: tag["description"] for tag in document["tags"]}
     for operation in found.values():
@@ -53,7 +54,8 @@ def test_only_methods_of_the_path_are_reported(base, document):
 
 def test_public_operations_need_no_credential(base, document):
     public = {operation["operationId"]: key for key, operation in operations(document).items() if operation["security"] == []}
-    assert {"SessionsService_Login", "SharingService_PublishWithKey", "MeetingsService_GetCalendar"} == set(public)
+    assert {"EngagementService_BatchReportEngagement", "SessionsService_Login", "SharingService_PublishWithKey",
+            "MeetingsService_GetCalendar"} == set(public)
     for (verb, path), operation in operations(document).items():
         if verb == "head":
             continue
