@@ -2,7 +2,7 @@ import APNs
 import CampanileCodec
 import CampanileService
 
-/// What a receipt of an alert's push contains besides the `apns-id`, which the queue assigns.
+/// The parts of a receipt that are known before the queue assigns the push's `apns-id`.
 struct ReceiptSeed: Sendable, Hashable {
   /// The key for this alert's receipts, from Notifications.
   var alertKey: [UInt8]

@@ -84,7 +84,8 @@ public struct EngagementService: EngagementServiceProtocol {
     let page = rows.prefix(request.resumeToken.isEmpty ? 0 : pageSize)
     if let last = page.last { position.sequence = last.sequence }
     return ListEngagementChangesResponse(
-      changes: page.map(\.change), resumeToken: position.text(user: EngagementQuery.scope(request.bucketId, user: user)),
+      changes: page.map(\.change),
+      resumeToken: position.text(user: EngagementQuery.scope(request.bucketId, user: user)),
       hasMore: rows.count > page.count)
   }
 

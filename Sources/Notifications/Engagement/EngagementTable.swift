@@ -16,7 +16,8 @@ enum EngagementTable {
     """
   static let ofKindSQL = "SELECT 1 FROM engagement WHERE user_id = $1 AND notification_id = $2 AND kind = $3 LIMIT 1"
   static let countSQL = "SELECT count(*) FROM engagement WHERE user_id = $1 AND notification_id = $2"
-  static let nextSQL = "UPDATE engagement_log SET last_sequence = last_sequence + 1 WHERE id = 1 RETURNING last_sequence"
+  static let nextSQL =
+    "UPDATE engagement_log SET last_sequence = last_sequence + 1 WHERE id = 1 RETURNING last_sequence"
   static let insertSQL = """
     INSERT INTO engagement (sequence, owner_id, bucket_id, notification_id, user_id, device_id, kind, action_id,
       event_at_ms, at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)

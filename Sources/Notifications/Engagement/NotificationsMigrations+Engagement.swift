@@ -1,8 +1,8 @@
 import CampanileStore
 
 extension NotificationsMigrations {
-  /// - `engagement`: one row per report, which is also the log that publishers watch. `owner_id` is the bucket's owner,
-  ///   under whom the reports of all members are read. Rows are purged after 30 days, and with their notification.
+  /// - `engagement`: one row per report, which is also the log that publishers watch. `owner_id` is the bucket's owner;
+  ///   the reports of all members are read by it. Rows are purged after 30 days, and with their notification.
   /// - `engagement_counts`: recipients by kind of report; the row without a notification is the sum of its bucket.
   /// - `engagement_log`: one row. Sequences are never reused, because deletions leave gaps.
   static let engagement = Migration(

@@ -7,7 +7,7 @@ import CampanileStore
 
 /// Reads counts and the log of reports, for publishers.
 extension SQLiteNotificationsRepository {
-  /// Returns the counts of a notification. Throws NOT_FOUND for the notification, and PERMISSION_DENIED below publisher.
+  /// Returns the counts of a notification. Throws NOT_FOUND for it, and PERMISSION_DENIED below publisher.
   func engagement(of id: String, user: String) throws -> NotificationEngagement {
     try read { transaction in
       let stored = try transaction.queryOne(
@@ -86,8 +86,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Returns the reports about a bucket's notifications after a position, oldest first. Throws NOT_FOUND for the bucket,
-  /// and PERMISSION_DENIED below publisher.
+  /// Returns the reports about a bucket's notifications after a position, oldest first. Throws NOT_FOUND for the
+  /// bucket, and PERMISSION_DENIED below publisher.
   func engagementChanges(
     after sequence: Int64, bucketID: String, user: String, rowsMax: Int
   ) throws -> [LoggedEngagement] {
@@ -102,7 +102,8 @@ extension SQLiteNotificationsRepository {
         var row = row
         let id = row.change.notificationId
         if known[id] == nil {
-          known[id] = try transaction.queryOne(EngagementTable.countsSQL, key + [.text(id)], EngagementTable.counts)?.counts
+          known[id] = try transaction.queryOne(EngagementTable.countsSQL, key + [.text(id)], EngagementTable.counts)?
+            .counts
         }
         row.change.counts = known[id] ?? EngagementCounts()
         return row
