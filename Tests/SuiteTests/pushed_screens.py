@@ -54,6 +54,10 @@ def started(suite, key, app):
     yield "unread", register(suite, key, app, unread), lambda state: len(state.get("notifications", [])) == 3, unread
 
 
+def await_screen(suite, token, condition, what):
+    eventually(lambda: condition(suite.screen(token).get("contentState", {})), what)
+
+
 def record(suite):
     """Returns lines of JSON: the form of dates, the kind, the activity or summary, and the screen as it was read."""
     key = suite.key("user/screens-" + secrets.token_hex(4))
@@ -64,7 +68,7 @@ def record(suite):
     lines = []
     for app, form in FORMS.items():
         for kind, token, condition, activity in started(suite, key, app):
-            eventually(lambda: condition(suite.screen(token).get("contentState", {})), f"{kind} of {app}")
+            await_screen(suite, token, condition, f"{kind} of {app}")
             source = suite.call("GetUnreadSummary", {}, key)["summary"] if kind == "unread" else \
                 suite.call("GetActivity", {"activityId": activity}, key)["activity"]
             lines.append(f'{{"form":"{form}","kind":"{kind}","source":{json.dumps(source)},"screen":{raw_screen(suite, token)}}}')

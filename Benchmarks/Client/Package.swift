@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The size and the speed of the client for apps. See ../README.md.
+let package = Package(
+  name: "client-benchmarks",
+  platforms: [.macOS(.v14)],
+  dependencies: [.package(name: "campanile-client", path: "../../Clients/Swift")],
+  targets: [
+    .executableTarget(name: "AppAlone"),
+    .executableTarget(
+      name: "AppWithClient", dependencies: [.product(name: "CampanileClient", package: "campanile-client")]),
+    .executableTarget(
+      name: "DecodeBench", dependencies: [.product(name: "CampanileClient", package: "campanile-client")]),
+  ])
