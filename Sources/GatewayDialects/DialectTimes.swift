@@ -9,7 +9,7 @@ enum DialectTimes {
     return String(ProtoTimestamp(seconds: seconds).jsonString().dropFirst().dropLast())
   }
 
-  /// Returns a day as the instant at which it begins in a time zone, because apps compare it with the starts of meetings.
+  /// Returns a day as the instant at which it begins in a time zone, because apps compare it with instants.
   ///
   /// - Parameters:
   ///   - day: `YYYY-MM-DD`.
