@@ -73,6 +73,7 @@ struct ZentikDialect: HTTPDialect {
     let phone = ZentikPhone.actions(path).mapValues { Action.phone($0) }
     switch (path.first, path.count) {
     case ("messages", 1): return ["POST": .publish]
+    case ("notifications", 1): return phone
     case ("notifications", 2) where path[1] == "batch": return ["DELETE": .delete(nil)]
     case ("notifications", 2) where path[1] == "postpone": return ["POST": .postpone]
     case ("notifications", _) where ZentikPhone.isFixed(path): return phone
