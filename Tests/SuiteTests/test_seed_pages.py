@@ -18,10 +18,13 @@ PAGES = sorted(path.name for path in FOLDER.glob("*.md") if path.name != "README
 # Maximum time of one page, in seconds; far more than it needs.
 PATIENCE_S = 600
 
-# Runs before the page's first line, in its shell. An error reports the line of the page.
+# Runs before the page's first line, in its shell. An error reports the line of the page, also if a function has failed.
 PREPARATION = r"""
+# Not for scripts that the commands run.
+unset BASH_ENV
 set -eEuo pipefail
-trap 'status=$?; echo "line $LINENO: $BASH_COMMAND: status $status" >&2; exit $status' ERR
+trap 'status=$? line=$LINENO; ((${#FUNCNAME[@]} < 2)) || line=${BASH_LINENO[${#FUNCNAME[@]} - 2]}
+echo "line $line: $BASH_COMMAND: status $status" >&2; exit $status' ERR
 field() { python3 -c 'import functools, json, sys
 value = functools.reduce(lambda at, name: at[int(name) if isinstance(at, list) else name], sys.argv[1].split("."), json.load(sys.stdin))
 print(value if isinstance(value, str) else json.dumps(value))' "$1"; }
