@@ -23,7 +23,7 @@ PREPARATION = r"""
 # Not for scripts that the commands run.
 unset BASH_ENV
 set -eEuo pipefail
-trap 'status=$? line=$LINENO; ((${#FUNCNAME[@]} < 2)) || line=${BASH_LINENO[${#FUNCNAME[@]} - 2]}
+trap 'status=$? line=$LINENO; [ -z "${FUNCNAME-}" ] || line=${BASH_LINENO[${#FUNCNAME[@]} - 2]}
 echo "line $line: $BASH_COMMAND: status $status" >&2; exit $status' ERR
 field() { python3 -c 'import functools, json, sys
 value = functools.reduce(lambda at, name: at[int(name) if isinstance(at, list) else name], sys.argv[1].split("."), json.load(sys.stdin))
