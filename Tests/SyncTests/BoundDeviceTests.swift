@@ -122,7 +122,7 @@ import Testing
       #expect(
         await refusal { try await component.zones.createZone(.init(zoneId: "Z"), context: Self.anna("tv")) }
           == "NOT_FOUND DEVICE_NOT_FOUND")
-      // What a watch does.
+      // The calls of a watch.
       _ = try await component.devices.publishUpdate(
         .init(
           deviceId: "watch", requestId: "m",

@@ -20,7 +20,8 @@ enum ChangeRules {
       // The constraint of the oneof already rejects it.
       case nil: continue
       }
-      // A file name and its record name are one name. Compare bytes, because names that differ only in Unicode normalization are different names.
+      // A file name and its record name are one name. Compare bytes, because names that differ only in Unicode
+      // normalization are different names.
       let name = ExportedFiles.fileName(draft.name, in: zone) ?? draft.name
       if !names.insert(Array(name.utf8).description).inserted {
         violations.add("\(draft.path)name", "must not be repeated in one commit", .nameRepeated)

@@ -4,8 +4,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Exports users' notifications to the files of `ZentikSyncZone`, both files in one commit, unless a device writes these
-/// files. A change is exported within a second; changes that come together are exported once.
+/// Exports users' notifications to the files of `ZentikSyncZone`, both files in one commit, unless a device writes
+/// these files. A change is exported within a second; changes that come together are exported once.
 struct Exporter: Sendable {
   /// The maximum number of concurrent exports.
   static let inFlightMax = 4

@@ -5,8 +5,8 @@ import CampanileService
 
 /// A record of the shape that the apps used before they had files, as the record of a file.
 ///
-/// The apps stored one CloudKit record for each bucket (`Bucket`) and notification (`Notification`), named by its id. An
-/// empty text stands for no text. `attachments`, `actions` and `tapAction` are JSON in texts.
+/// The apps stored one CloudKit record for each bucket (`Bucket`) and notification (`Notification`), named by its id.
+/// An empty text stands for no text. `attachments`, `actions` and `tapAction` are JSON in texts.
 struct ImportedRecord: Sendable, Hashable {
   var container: Container
   var id: String

@@ -158,8 +158,8 @@ enum VersionRow {
 }
 
 extension ReadTransaction {
-  /// Returns the name of an asset that a request may name by its record name. An asset that has such a name itself keeps
-  /// it.
+  /// Returns the name of an asset that a request may name by its record name. An asset that has such a name itself
+  /// keeps it.
   func assetName(_ name: String, in zone: StoredZone) throws -> String {
     guard let fileName = ExportedFiles.fileName(name, in: zone.name) else { return name }
     let isTaken = try queryOne(VersionRow.existsSQL, [.integer(zone.number), .text(name)]) { try $0.integer(0) } != nil
