@@ -65,6 +65,9 @@ import Testing
     "a malformed principal, scope or address is rejected, not read as another caller",
     arguments: [
       (#""campanile-principal":"user/a+b@x.it""#, "PRINCIPAL_INVALID"),
+      (#""campanile-principal":"user/ada","campanile-device":"a b""#, "DEVICE_INVALID"),
+      (#""campanile-principal":"user/ada","campanile-device":["a","b"]"#, "DEVICE_INVALID"),
+      (#""campanile-device":"watch""#, "DEVICE_INVALID"),
       (#""campanile-principal":"alice""#, "PRINCIPAL_INVALID"),
       (#""campanile-principal":"user/""#, "PRINCIPAL_INVALID"),
       (##""campanile-principal":"""##, "PRINCIPAL_INVALID"), (#""campanile-principal":"robot/a""#, "PRINCIPAL_INVALID"),

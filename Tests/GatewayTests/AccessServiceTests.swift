@@ -81,6 +81,37 @@ import Testing
     await harness.stop()
   }
 
+  @Test("a key is bound to a device, also after a rotation and a restart")
+  func keysAreBoundToADevice() async throws {
+    let harness = try await Harness(backends: [])
+    let admin = try harness.admin()
+    let made = try #require(
+      try await admin.createApiKey(CreateApiKeyRequest(principal: "user/ada", deviceId: "watch")).apiKey)
+    #expect(made.deviceId == "watch")
+    let rotated = try await admin.rotateApiKey(RotateApiKeyRequest(keyId: made.id))
+    #expect(rotated.apiKey?.deviceId == "watch")
+    #expect(try await admin.listApiKeys(ListApiKeysRequest()).apiKeys.map(\.deviceId).contains("watch"))
+    _ = await expectFailure(.invalidArgument, "FIELD_NOT_ALLOWED") {
+      try await admin.createApiKey(CreateApiKeyRequest(principal: "service/x", deviceId: "watch"))
+    }
+    for device in ["a b", "a/b", "a@b", String(repeating: "d", count: 129)] {
+      _ = await expectFailure(.invalidArgument, "ID_INVALID") {
+        try await admin.createApiKey(CreateApiKeyRequest(principal: "user/ada", deviceId: device))
+      }
+    }
+    await harness.stop()
+  }
+
+  @Test func backendsSeeTheDeviceOfACredential() {
+    let members = PrincipalMetadata.members(principal: "user/ada", scopes: "sync:read", device: "watch")
+    #expect(
+      String(decoding: members, as: UTF8.self)
+        == #""campanile-principal":"user/ada","campanile-scopes":"sync:read","campanile-device":"watch""#)
+    #expect(
+      PrincipalMetadata.sizeBytes(principal: "user/ada", scopes: "sync:read", device: "watch")
+        == PrincipalMetadata.sizeBytes(principal: "user/ada", scopes: "sync:read") + "campanile-devicewatch".utf8.count)
+  }
+
   @Test func listsArePagedNewestFirst() async throws {
     let harness = try await Harness(backends: [])
     let admin = try harness.admin()

@@ -323,6 +323,7 @@ import Testing
       DownloadAsset sync:read
       GetAsset sync:read
       GetAssetDelta sync:read
+      ImportRecords sync:write
       ListAssetVersions sync:read
       ListAssets sync:read
       PatchAsset sync:write
@@ -330,11 +331,12 @@ import Testing
       ResolveAssetConflict sync:write
       RestoreAssetVersion sync:write
     sync.v1.DevicesService
-      AcknowledgeUpdates sync:write
+      AcknowledgeUpdates sync:publish
       ListSyncDevices sync:read
       ListUpdates sync:read
       PublishUpdate sync:publish
       RegisterDevice sync:write
+      SetSubscriptions sync:publish
       UnregisterDevice sync:write
       WatchUpdates sync:read
     sync.v1.UploadsService
@@ -348,6 +350,7 @@ import Testing
       GetZone sync:read
       ListZoneChanges sync:read
       ListZones sync:read
+      UpdateZone sync:write
       WatchZoneChanges sync:read
     """
 }

@@ -94,6 +94,25 @@ import Testing
     #expect(grant.principal.name == "user/example:ada")
   }
 
+  @Test(
+    "a token may be bound to a device",
+    arguments: [
+      (#""watch""#, "watch"), (#""""#, nil), (#""a b""#, nil), (#""a@b""#, nil), ("7", nil), ("null", ""),
+    ] as [(String, String?)])
+  func tokensAreBoundToADevice(value: String, device: String?) throws {
+    let claims =
+      #"{"iss":"\#(TokenFixtures.issuer)","aud":"campanile","sub":"ada","exp":2000003600,"campanile_device":\#(value)}"#
+    func judge() throws(TokenFault) -> TokenPolicy.Grant {
+      try policy.grant(
+        try unsigned(#"{"alg":"RS256"}"#, claims), services: services, nowMs: TokenFixtures.nowMs)
+    }
+    guard let device else {
+      #expect(throws: TokenFault.self) { try judge() }
+      return
+    }
+    #expect(try judge().principal == Principal(kind: .user, id: "ada", deviceID: device))
+  }
+
   @Test func longTokensAreRefused() {
     let long = "e30." + String(repeating: "A", count: JSONWebToken.sizeBytesMax) + ".AA"
     #expect(throws: TokenFault.malformed) { try JSONWebToken(long) }

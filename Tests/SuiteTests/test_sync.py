@@ -90,8 +90,25 @@ def test_two_devices_exchange_a_notification(start):
         assert "readTime" in app.ask("NotificationsService/GetNotification", {"notificationId": sent["id"]})["notification"]
         message(watch, "watch", "NOTIFICATION_DELETED", sent["id"], "m2")
         eventually(lambda: files(watch)["notifications.json"][1]["notifications"] == [], "the deletion in the file")
-        last = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"][-1]
-        assert last["message"]["type"] == "SYNC_UPDATE_TYPE_FULL_SYNC"
+        # The phone has heard of both changes from the watch, so the service does not repeat them.
+        updates = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"]
+        last = updates[-1]
+        assert (last["sourceDeviceId"], last["message"]["type"]) == ("watch", "SYNC_UPDATE_TYPE_NOTIFICATION_DELETED")
+        assert len([update for update in updates if "sourceDeviceId" not in update]) == 1
+        # A change elsewhere reaches both devices by its name.
+        second = app.ask("NotificationsService/CreateNotification", {"notification": {"bucketId": bucket["id"], "title": "Cake"}})["notification"]
+        eventually(lambda: files(watch)["notifications.json"][1]["notifications"] != [], "the second notification")
+        app.ask("NotificationsService/MarkNotificationsRead", {"notificationIds": [second["id"]]})
+
+        def named(link, device):
+            told = link.ask("DevicesService/ListUpdates", {"deviceId": device})["updates"][-1]
+            if json.loads(told["messageJson"]).get("entityId") != second["id"]:
+                return None
+            assert json.loads(told["messageJson"])["type"] == "notificationRead" and "sourceDeviceId" not in told, told
+            return told
+
+        last = eventually(lambda: named(phone, "phone"), "the reading by its name")
+        assert eventually(lambda: named(watch, "watch"), "the reading by its name") == last
         phone.ask("DevicesService/AcknowledgeUpdates", {"deviceId": "phone", "throughSequence": last["sequence"]})
         assert phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"}) == {"sequence": last["sequence"]}
         with Link(sync.port) as listener:
