@@ -27,12 +27,13 @@ OPEN = {
     "campanile.activities.v1": {
         "PutSigningKey"},
     "campanile.attendance.v1": {
-        "CheckIn", "ImportCsv"},
+        "CheckIn"},
     # The example's time is more than a year ahead, which no fixed rule can express.
     "campanile.notifications.v1": {
         "PostponeNotification"},
+    # PublishUpdate needs a message in one of two forms.
     "campanile.sync.v1": {
-        "CommitAssets", "UploadContent"},
+        "PublishUpdate", "UploadContent"},
 }
 
 
