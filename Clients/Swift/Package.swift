@@ -95,5 +95,5 @@ let package = Package(
   products: ["CampanileClient", "CampanileActivities", "CampanileLodge", "CampanileSync"].map {
     .library(name: $0, targets: [$0])
   },
-  targets: libraries + programs + tests + (usesStubs ? stubTargets : [])
+  targets: libraries + (usesStubs ? stubTargets : programs + tests)
 )

@@ -12,7 +12,7 @@ from cutting_proxy import CuttingProxy
 PRODUCTS = ("CampanileClient", "CampanileActivities", "CampanileSync", "CampanileLodge")
 CLIENT = ROOT / "Clients" / "Swift"
 EXPORT = ROOT / "scripts" / "export-swift-client"
-BUILD_S = 900
+BUILD_S = 1800
 RESTART = "watchAndOutboxSurviveARestartOfTheService"
 
 # Calls the examples of the README and the articles, which the test adds to the package.
