@@ -21,10 +21,11 @@ struct FirebaseDialect: HTTPDialect {
     var method: MethodDescriptor {
       switch self {
       case .registerLiveActivityPushToken, .registerPushToStartToken: PushTokensServiceMethods.registerPushToken
-      case .getLiveActivityPushToken: PushTokensServiceMethods.listPushTokens
+      case .getLiveActivityPushToken: PushTokensServiceMethods.getActivityPushToken
       case .updateFrequentPushesSettings: PushTokensServiceMethods.updateInstallation
       case .updateLiveActivity: ActivitiesServiceMethods.updateActivity
-      case .updateLiveActivityTimer, .manageLiveActivityUpdates: ActivitiesServiceMethods.getActivity
+      case .updateLiveActivityTimer: ActivitiesServiceMethods.getActivity
+      case .manageLiveActivityUpdates: ActivitiesServiceMethods.setActivityPushes
       }
     }
   }

@@ -4,12 +4,18 @@ import CampanileRPC
 import GatewayHTTP
 
 /// The content-state of the Growth app's timer, in the app's format and in that of its widget.
+///
+/// The app's older widgets decode the method's name as `methodName`, its newer ones as `protocolName`. Both are written.
 struct GrowthState: Sendable, Hashable {
   static let foundationEpochMs: Int64 = 978_307_200_000
   static let sessionTypes: Set<String> = [
     "single", "multi", "quick", "freestyle", "rest", "countdown", "countup", "interval", "completed",
   ]
   static let spanSecondsMax = 86_400.0
+  /// The session type of a timer that has ended.
+  static let completedType = "completed"
+  /// The relevance scores of the app's own updates.
+  static let (runningScore, pausedScore) = (100.0, 50.0)
 
   var startedAtMs: Int64
   var pausedAtMs: Int64?
@@ -36,7 +42,9 @@ struct GrowthState: Sendable, Hashable {
     startedAtMs = try fields.required("startedAt", try Self.date(fields, "startedAt"))
     pausedAtMs = try Self.date(fields, "pausedAt")
     duration = try fields.required("duration", try Self.span(fields, "duration"))
-    methodName = try fields.required("methodName", try fields.string("methodName"))
+    let olderName = try fields.string("methodName")
+    let newerName = try fields.string("protocolName")
+    methodName = try fields.required("methodName", olderName ?? newerName)
     sessionType = try fields.required("sessionType", try fields.string("sessionType"))
     totalPausedDuration = try Self.span(fields, "totalPausedDuration") ?? 0
     guard Self.sessionTypes.contains(sessionType) else {
@@ -67,7 +75,22 @@ struct GrowthState: Sendable, Hashable {
     return foundationEpochMs + Int64((seconds * 1000).rounded())
   }
 
+  var isCompleted: Bool { sessionType == Self.completedType }
+  var relevanceScore: Double { pausedAtMs == nil ? Self.runningScore : Self.pausedScore }
+
+  /// The time at which a running countdown is over; nil for a timer without an end, and while it is paused.
+  var countdownEndMs: Int64? {
+    guard sessionType == "countdown", duration > 0, pausedAtMs == nil else { return nil }
+    return startedAtMs + Int64(((duration + totalPausedDuration) * 1000).rounded())
+  }
+
   // MARK: changes
+
+  /// Ends a pause and marks the timer as completed.
+  mutating func complete(atMs nowMs: Int64) {
+    resume(atMs: nowMs)
+    sessionType = Self.completedType
+  }
 
   /// Pauses at an instant. An existing pause continues.
   mutating func pause(atMs nowMs: Int64) { pausedAtMs = pausedAtMs ?? nowMs }
@@ -92,6 +115,7 @@ struct GrowthState: Sendable, Hashable {
     }
     var members: [String: JSONTree] = [
       "startedAt": date(startedAtMs), "duration": .double(duration), "methodName": .string(methodName),
+      "protocolName": .string(methodName), "isPaused": .bool(pausedAtMs != nil),
       "sessionType": .string(sessionType), "totalPausedDuration": .double(totalPausedDuration),
     ]
     if let pausedAtMs { members["pausedAt"] = date(pausedAtMs) }
