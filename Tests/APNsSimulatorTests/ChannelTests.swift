@@ -8,13 +8,14 @@ import Testing
   private func manage(
     _ bench: Bench, _ method: String, _ path: String = "/1/apps/\(bundleID)/channels", channel: String? = nil,
     body: String = "", pushType: String? = nil, expiration: String? = nil,
-    requestID: String? = nil
+    priority: String? = "10", requestID: String? = nil
   ) throws -> Outcome {
     var fields = PushFields()
     fields.authorization = try bench.authorization(issuedAtSeconds: nowMs / 1000)
     fields.channelID = channel
     fields.pushType = pushType
     fields.expiration = expiration
+    fields.priority = priority
     fields.requestID = requestID
     // Ignored: only pushes to devices have it.
     fields.id = "00000000-0000-4000-8000-000000000000"
@@ -72,11 +73,25 @@ import Testing
     #expect(bench.screen("channel/\(id)")?.discards == [.wrongEvent: 1])
   }
 
+  @Test("a broadcast without apns-priority is refused (Sending broadcast push notification requests to APNs)")
+  func broadcastsNeedAPriority() throws {
+    let bench = try Bench()
+    let id = try #require(try manage(bench, "POST", body: policy).answer?.channelID)
+    func send(_ priority: String?) throws -> String {
+      try manage(
+        bench, "POST", "/4/broadcasts/apps/\(bundleID)", channel: id, body: bench.update("{}", at: 1),
+        pushType: "liveactivity", expiration: "0", priority: priority
+      ).text
+    }
+    #expect(try send(nil) == "400 BadPriority")
+    #expect(try send("5") == "200")
+  }
+
   @Test(arguments: [
-    ("", "400 PayloadEmpty"), ("x", "400 CannotCreateChannelConfig"), ("{}", "400 InvalidPushType"),
+    ("", "400 PayloadEmpty"), ("x", "400 BadRequest"), ("{}", "400 InvalidPushType"),
     (#"{"push-type":"alert","message-storage-policy":0}"#, "400 InvalidPushType"),
-    (#"{"push-type":"LiveActivity"}"#, "400 CannotCreateChannelConfig"),
-    (#"{"push-type":"LiveActivity","message-storage-policy":2}"#, "400 CannotCreateChannelConfig"),
+    (#"{"push-type":"LiveActivity"}"#, "400 BadRequest"),
+    (#"{"push-type":"LiveActivity","message-storage-policy":2}"#, "400 BadRequest"),
   ])
   func invalidBodiesAreRejected(body: String, expected: String) throws {
     #expect(try manage(try Bench(), "POST", body: body).text == expected)

@@ -84,7 +84,8 @@ final class Bench {
   /// Sends a push, by default for a Live Activity.
   func push(
     _ payload: String, to token: String = deviceToken, authorization: String? = nil, id: String? = nil,
-    pushType: String = "liveactivity", topic: String = liveTopic, priority: String? = nil
+    pushType: String = "liveactivity", topic: String = liveTopic, priority: String? = nil,
+    expiration: String? = nil
   ) throws -> Outcome {
     var fields = PushFields()
     fields.authorization = try authorization ?? lastAuthorization()
@@ -92,6 +93,7 @@ final class Bench {
     fields.pushType = pushType
     fields.id = id
     fields.priority = priority
+    fields.expiration = expiration
     let request = ReceivedPush(
       method: "POST", path: "/3/device/\(token)", fields: fields, body: Array(payload.utf8),
       bodyBytes: payload.utf8.count)

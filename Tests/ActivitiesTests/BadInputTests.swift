@@ -63,12 +63,7 @@ import Testing
       try await Self.start(component) {
         $0.endTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 8 * 3_600_000 + 1)
       })
-    expect(
-      "startTime", "FIELD_NOT_ALLOWED",
-      try await Self.start(component) {
-        $0.origin = .local
-        $0.startTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 1)
-      })
+    expect("groupId", "ID_INVALID", try await Self.start(component) { $0.groupId = "a b" })
     let several = try await Self.start(component) { ($0.attributesJson, $0.alert, $0.app) = ("", nil, "") }
     #expect(several.map(\.field) == ["app", "attributesJson", "alert"])
     #expect(try component.queued().isEmpty)
@@ -166,6 +161,8 @@ import Testing
     #expect(
       await refused { ($0.kind, $0.activityId, $0.app) = (.activityUpdate, "a", "com.example.other") }
         == invalid("app", "APP_MISMATCH"))
+    // With a token on another device it stays in its environment.
+    try await component.register(token(.activityUpdate, hex(5), activity: "a", installation: "pad"), anna)
     #expect(
       await refused { ($0.kind, $0.activityId, $0.environment) = (.activityUpdate, "a", "production") }
         == invalid("environment", "ENVIRONMENT_MISMATCH"))

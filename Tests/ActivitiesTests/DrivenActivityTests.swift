@@ -35,13 +35,13 @@ import Testing
     #expect(again?.code == .failedPrecondition && again?.reason == "TIMER_PAUSED")
     fixture.clock.advance(ms: 30_000)
     let resumed = try await component.timers.resumeTimer(.init(activityId: "t"), context: anna).activity
-    #expect(resumed?.contentStateJson.contains(#""totalPausedDuration":30}"#) == true)
+    #expect(resumed?.contentStateJson.contains(#""totalPausedDuration":30,"#) == true)
     let own = await failure { try await component.update("t", "{}", anna) }
     #expect(own?.reason == "ACTIVITY_DRIVEN")
     let stopped = try await component.timers.stopTimer(.init(activityId: "t"), context: anna).activity
     #expect(stopped?.status == .ended)
     let end = try #require(try component.queued().last)
-    #expect(end.kind == .end && end.payload.contains(#""dismissal-date":1770000089}"#))
+    #expect(end.kind == .end && end.payload.contains(#""dismissal-date":1770000089,"#))
     await component.close()
   }
 

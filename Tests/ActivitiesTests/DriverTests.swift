@@ -72,14 +72,14 @@ import Testing
     var timer = Self.timer()
     #expect(
       timer.content(.foundation)
-        == #"{"startedAt":791692800,"duration":1800,"methodName":"Workout \"A\"","sessionType":"countdown","totalPausedDuration":0}"#
+        == #"{"startedAt":791692800,"isPaused":false,"duration":1800,"methodName":"Workout \"A\"","protocolName":"Workout \"A\"","sessionType":"countdown","totalPausedDuration":0,"spokenText":"Workout \"A\", countdown of 30 minutes, running"}"#
     )
     _ = try timer.handle(.pause, atMs: Self.startMs + 1_050)
-    #expect(timer.content(.foundation).contains(#""pausedAt":791692801.05,"#))
+    #expect(timer.content(.foundation).contains(#""pausedAt":791692801.05,"isPaused":true,"#))
     #expect(timer.content(.unix).contains(#""pausedAt":1770000001.05,"#))
     #expect(timer.content(.iso8601).contains(#""pausedAt":"2026-02-02T02:40:01.050Z","#))
     _ = try timer.handle(.resume, atMs: Self.startMs + 3_056)
-    #expect(timer.content(.foundation).contains(#""totalPausedDuration":2.006}"#))
+    #expect(timer.content(.foundation).contains(#""totalPausedDuration":2.006,"#))
   }
 
   @Test func roomTurnsGreenAndYellow() {
@@ -87,7 +87,7 @@ import Testing
     var room = RoomMachine(roomID: id, waitingLimit: .init(seconds: 1_800), atMs: Self.startMs)
     #expect(
       room.content(.foundation)
-        == ##"{"phase":"waiting","roomId":"\##(id)","title":"Waiting for peer","colorHex":"#F7C948","lastUpdated":791692800}"##
+        == ##"{"phase":"waiting","roomId":"\##(id)","title":"Waiting for peer","colorHex":"#F7C948","lastUpdated":791692800,"spokenText":"Waiting for a peer in the room"}"##
     )
     #expect(room.waitingEndMs == Self.startMs + 1_800_000)
     #expect(room.handle(.peerDisconnected, atMs: Self.startMs + 1) == .keep)
@@ -95,7 +95,7 @@ import Testing
     #expect(room.handle(.peerConnected, atMs: Self.startMs + 3_000) == .keep)
     #expect(
       room.content(.foundation)
-        == ##"{"phase":"connected","roomId":"\##(id)","title":"Peer connected","colorHex":"#34C759","lastUpdated":791692802}"##
+        == ##"{"phase":"connected","roomId":"\##(id)","title":"Peer connected","colorHex":"#34C759","lastUpdated":791692802,"spokenText":"A peer is connected to the room"}"##
     )
     #expect(room.waitingEndMs == nil)
     #expect(room.handle(.waitingOver, atMs: .max) == .keep)
@@ -115,12 +115,12 @@ import Testing
     summary.unreadCount = 7
     summary.updateTime = ProtoTimestamp(millisecondsSince1970: Self.startMs)
     #expect(
-      UnreadRenderer(itemsMax: 2, dates: .foundation).content(summary)
-        == #"{"notifications":[{"id":"n1","title":"t1","subtitle":"s","bucketId":"b","createdAt":791692800},{"id":"n2","title":"t2","bucketId":"b","createdAt":791692800}],"unreadCount":7,"lastUpdate":791692800}"#
+      UnreadRenderer(.init(itemsMax: 2), dates: .foundation).content(summary)
+        == #"{"notifications":[{"id":"n1","title":"t1","subtitle":"s","bucketId":"b","createdAt":791692800},{"id":"n2","title":"t2","bucketId":"b","createdAt":791692800}],"unreadCount":7,"lastUpdate":791692800,"spokenText":"7 unread notifications. Newest: t1"}"#
     )
     #expect(
-      UnreadRenderer(itemsMax: 3, dates: .foundation).content(UnreadSummary())
-        == #"{"notifications":[],"unreadCount":0,"lastUpdate":-978307200}"#)
+      UnreadRenderer(.init(itemsMax: 3), dates: .foundation).content(UnreadSummary())
+        == #"{"notifications":[],"unreadCount":0,"lastUpdate":-978307200,"spokenText":"No unread notifications"}"#)
   }
 
   @Test(arguments: [100, 1_000, 3_400, 3_600, 20_000])
@@ -128,7 +128,7 @@ import Testing
     let summary = UnreadSummary(
       notifications: (1...5).map { Self.item("n\($0)", title: String(repeating: "ü\"", count: length)) }, unreadCount: 5
     )
-    let content = UnreadRenderer(itemsMax: 5, dates: .foundation).content(summary)
+    let content = UnreadRenderer(.init(itemsMax: 5), dates: .foundation).content(summary)
     #expect(content.utf8.count <= UnreadRenderer.sizeBytesMax)
     #expect(content.contains(#""unreadCount":5"#))
     _ = try object(content)

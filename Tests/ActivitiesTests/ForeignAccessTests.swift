@@ -35,6 +35,9 @@ import Testing
     Case(method: ActivitiesServiceMethods.endActivity) { component, id, context in
       _ = try await component.end(id, context)
     },
+    Case(method: ActivitiesServiceMethods.setActivityPushes) { component, id, context in
+      _ = try await component.activities.setActivityPushes(.init(activityId: id), context: context)
+    },
     Case(method: ActivitiesServiceMethods.getActivity) { component, id, context in
       _ = try await component.get(id, context)
     },
@@ -47,6 +50,9 @@ import Testing
     },
     Case(method: PushTokensServiceMethods.registerPushToken) { component, id, context in
       try await component.register(token(.activityUpdate, hex(77), activity: id), context)
+    },
+    Case(method: PushTokensServiceMethods.getActivityPushToken) { component, id, context in
+      _ = try await component.tokens.getActivityPushToken(.init(activityId: id), context: context)
     },
     Case(method: PushTokensServiceMethods.getPushToken, isToken: true) { component, id, context in
       _ = try await component.tokens.getPushToken(.init(tokenId: id), context: context)

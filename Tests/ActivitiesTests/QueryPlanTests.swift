@@ -19,7 +19,10 @@ import Testing
     ("unread", SQLiteActivitiesRepository.unreadSQL), ("summary", SQLiteActivitiesRepository.summarySQL),
     ("user", SQLiteActivitiesRepository.userSQL), ("end", SQLiteActivitiesRepository.endSQL),
     ("token", TokenRow.oneSQL), ("token to send", TokenRow.deliverySQL), ("place", TokenRow.placeSQL),
-    ("value", TokenRow.valueSQL),
+    ("value", TokenRow.valueSQL), ("tokens of an activity to read", TokenRow.liveOfActivitySQL),
+    ("devices", CoalescingStateWriter.devicesSQL), ("group", SQLiteActivitiesRepository.groupSQL),
+    ("stopped pushes", ActivityRow.pushesSQL), ("environment", ActivityRow.environmentSQL),
+    ("reroute", PushTable.rerouteSQL),
     ("live tokens", TokenRow.liveSQL), ("live tokens of app", TokenRow.liveOfAppSQL),
     ("list tokens", SQLiteActivitiesRepository.listTokensSQL),
     ("list live tokens", SQLiteActivitiesRepository.listLiveTokensSQL),
@@ -41,7 +44,9 @@ import Testing
 
   @Test func listsAreNotSorted() async throws {
     let component = try await Fixture().open()
-    for sql in [SQLiteActivitiesRepository.listSQL, SQLiteActivitiesRepository.listLiveSQL] {
+    for sql in [
+      SQLiteActivitiesRepository.listSQL, SQLiteActivitiesRepository.listLiveSQL, SQLiteActivitiesRepository.groupSQL,
+    ] {
       #expect(try component.store.queryPlan(sql).allSatisfy { !$0.contains("TEMP B-TREE") })
     }
     await component.close()

@@ -167,6 +167,11 @@ extension ActivitiesComponent {
 }
 
 extension Activity {
+  var timer: TimerState? {
+    if case .timer(let state)? = driver { return state }
+    return nil
+  }
+
   var room: RoomState? {
     guard case .room(let state) = driver else { return nil }
     return state
