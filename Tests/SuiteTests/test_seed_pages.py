@@ -27,8 +27,8 @@ trap 'status=$? line=$LINENO; [ -z "${FUNCNAME-}" ] || line=${BASH_LINENO[${#FUN
 echo "line $line: $BASH_COMMAND: status $status" >&2; exit $status' ERR
 field() { python3 -c 'import functools, json, sys
 value = functools.reduce(lambda at, name: at[int(name) if isinstance(at, list) else name], sys.argv[1].split("."), json.load(sys.stdin))
-print(value if isinstance(value, str) else json.dumps(value))' "$1"; }
-eventually() { local left=600; until "$@"; do ((left -= 1)) || { echo "not within a minute: $*" >&2; return 1; }; sleep 0.1; done; }
+print(value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False))' "$1"; }
+eventually() { local end=$((SECONDS + 60)); until "$@"; do ((SECONDS < end)) || { echo "not within a minute: $*" >&2; return 1; }; sleep 0.1; done; }
 """
 
 
