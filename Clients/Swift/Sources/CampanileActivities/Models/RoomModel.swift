@@ -66,7 +66,10 @@ public import Observation
     do {
       for try await event in campanile.activities.watch() {
         switch event {
-        case .started, .reached, .gap: (isStale, error) = (false, nil)
+        case .started, .gap:
+          try await load()
+          (isStale, error) = (false, nil)
+        case .reached: break
         case .change(let change, _): apply(change.activity)
         case .waiting(let cause, _): (isStale, error) = (true, cause)
         }
@@ -76,6 +79,19 @@ public import Observation
       self.error = error as? RPCError ?? RPCError(.unknown, "\(error)")
     }
     isStale = true
+  }
+
+  /// Finds the room's activity, for example after a relaunch of the app.
+  private func load() async throws {
+    var request = ListActivitiesRequest(pageSize: 100)
+    repeat {
+      let page = try await campanile.activities.service.listActivities(request)
+      for activity in page.activities {
+        guard case .room(let room)? = activity.driver, room.roomId == roomID else { continue }
+        return apply(activity)
+      }
+      request.pageToken = page.nextPageToken
+    } while !request.pageToken.isEmpty
   }
 
   private func apply(_ activity: Activity?) {

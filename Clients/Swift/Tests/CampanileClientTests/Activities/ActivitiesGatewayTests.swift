@@ -69,6 +69,11 @@ import Testing
       let list = try await campanile.activities.service.listActivities(.init(pageSize: 50)).activities
       let activity = list.first { $0.id == room.activityID }
       #expect(try RoomContentState(activityJSON: activity?.contentStateJson ?? "{}").phase == .connected)
+      let relaunched = RoomModel(campanile, outbox: outbox, registrar: configuration, roomID: roomID)
+      let runningAgain = Task { await relaunched.run() }
+      defer { runningAgain.cancel() }
+      try await eventually("the room after a relaunch") { relaunched.state?.phase == .connected }
+      #expect(relaunched.activityID == room.activityID)
       // Another device leaves the room.
       _ = try await campanile.activities.rooms.leaveRoom(.init(app: configuration.app, roomId: roomID))
       try await eventually("the end") { room.state == nil }
