@@ -12,7 +12,7 @@ BINARIES = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug
 
 
 class Process:
-    """One executable, started on free ports. `ready` is the content of its ready file.
+    """One executable, started on free ports unless the arguments name them. `ready` is the content of its ready file.
 
     `settings` are passed in the environment, because a command line is not secret.
     """
@@ -22,8 +22,9 @@ class Process:
         self.log_path = directory / f"{name}.log"
         self.log = open(self.log_path, "ab")
         ready.unlink(missing_ok=True)
+        ports = [part for flag in ("--port", "--http-port") if flag not in arguments for part in (flag, "0")]
         self.process = subprocess.Popen(
-            [str(BINARIES / name), "--port", "0", "--http-port", "0", "--ready-file", str(ready), *arguments],
+            [str(BINARIES / name), *ports, "--ready-file", str(ready), *arguments],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
             env={**os.environ, **{f"CAMPANILE_{key.upper()}": value for key, value in settings.items()}})
         deadline = time.monotonic() + 60
