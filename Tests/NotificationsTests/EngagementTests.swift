@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import CampanileStore
 import ServiceTesting
 import TestSupport
 import Testing
@@ -210,7 +211,7 @@ import Testing
     }
     let more = EngagementReport(notificationId: setting.notification.id, deviceId: "more", kind: .opened)
     #expect(try await setting.record(anna, more) == ["ENGAGEMENT_EXHAUSTED"])
-    #expect(try await setting.engagement().counts.openedCount == 1)
+    #expect(try await setting.engagement().counts?.openedCount == 1)
     await setting.component.close()
   }
 
@@ -235,7 +236,7 @@ import Testing
     // A repetition after the purge does not count again.
     #expect(try await setting.report(.init(receipt: receipt, kind: .received)) == ["REPORT_TOO_LATE"])
     let listed = try await setting.list()
-    #expect(listed.notifications.isEmpty && listed.totals.receivedCount == 1)
+    #expect(listed.notifications.isEmpty && listed.totals?.receivedCount == 1)
     let stale = ListEngagementChangesRequest(bucketId: setting.bucket.id, resumeToken: token)
     #expect(
       await refusal { try await setting.component.engagement.listEngagementChanges(stale, context: anna) }
@@ -318,7 +319,7 @@ import Testing
     var found: [String] = []
     repeat {
       let page = try await setting.component.engagement.listBucketEngagement(request, context: anna)
-      #expect(page.totals.openedCount == 5)
+      #expect(page.totals?.openedCount == 5)
       found += page.notifications.map(\.notificationId)
       request.pageToken = page.nextPageToken
     } while !request.pageToken.isEmpty
