@@ -22,7 +22,8 @@ APP = "dev.campanile.example"
 # Fields that end in `id` but name no object of a user, or name one that the caller chooses and then owns.
 FREE = {
     "request_id", "user_id", "team_id", "apns_id", "apns_ids", "alert_id", "collapse_id", "thread_id", "channel_id",
-    "entity_id", "installation_id", "owner_id", "push_id", "action_id", "room_id", "through_notification_id",
+    "entity_id", "installation_id", "owner_id", "push_id", "action_id", "room_id", "through_notification_id", "group_id", "control_id",
+    "recipient_ids",
 }
 IMAGE = {"mediaType": "MEDIA_TYPE_IMAGE", "contentType": "image/png"}
 SHOWN = {"app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "T", "attributesJson": "{}"}
@@ -68,11 +69,12 @@ MORE = {
     "AssetsService/ListAssetVersions": {"name": "NAME"},
     "UploadsService/CreateUpload": {"deviceId": "mine", "recordType": "Note", "sizeBytes": "5", "sha256": "00" * 32},
     "DevicesService/RegisterDevice": {"device": {"role": "DEVICE_ROLE_WRITER"}},
+    "AssetsService/ImportRecords": {"recordsJson": "[]"},
     "DevicesService/PublishUpdate": {"requestId": "m", "message": {"type": "SYNC_UPDATE_TYPE_NOTIFICATION_READ", "entityId": "NAME", "eventTime": "2026-01-01T00:00:00Z"}},
 }
 # Callers of these methods may see everything. Others are refused before ids are read, as test_method_matrix.py shows.
 OPERATORS = re.compile(r"gateway\.v1|Service/(GetPush|ListPushes)$|DebugService|SigningService|PutUnreadSummary|SendAlert|RecordDeliveries"
-                       r"|BroadcastChannels|ReadContainers|ReplayDeadLetters|DeleteDeadLetters")
+                       r"|BroadcastChannels|ActivityGroups|ReloadWidgets|ReadContainers|ReplayDeadLetters|DeleteDeadLetters")
 
 
 class World:
