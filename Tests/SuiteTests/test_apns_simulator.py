@@ -264,6 +264,74 @@ def test_channel_is_created_used_and_deleted(simulator, link, key):
     assert link.ask(broadcast, update({}))[2] == {"reason": "ChannelNotRegistered"}
 
 
+# --- devices
+
+
+def start(**members):
+    return json.dumps({"aps": {"event": "start", "timestamp": int(time.time()), "content-state": {}, "attributes-type": "A",
+                               "attributes": {}, "alert": {"title": "t"}, **members}})
+
+
+def alert_fields(key, **more):
+    return fields(key, apns_push_type="alert", apns_topic=BUNDLE, apns_priority="10", **more)
+
+
+@pytest.mark.parametrize("members, source", [({"input-push-token": 1}, "token"), ({}, "nothing")])
+def test_start_selects_the_source_of_updates(simulator, link, key, members, source):
+    """Starting and updating Live Activities with ActivityKit push notifications: `input-push-token`."""
+    assert link.ask(fields(key), start(**members))[0] == 200
+    assert simulator.screen(TOKEN)["updateSource"] == source
+    body = {"token": "cd" * 32, "bundleId": BUNDLE, "kind": "activity", "startToken": TOKEN}
+    if source == "token":
+        assert simulator.control("POST", "/tokens", body)["kind"] == "activity"
+    else:
+        # Nothing can update this activity, because its device gets no token.
+        with pytest.raises(Exception, match="409|NO_UPDATE_TOKEN"):
+            simulator.control("POST", "/tokens", body)
+
+
+def test_start_with_an_unknown_channel_is_not_displayed(simulator, link, key):
+    assert link.ask(fields(key), start(**{"input-push-channel": "AAAA"}))[0] == 200
+    screen = simulator.screen(TOKEN)
+    assert screen["starts"] == 0 and screen["discards"] == {"NO_CHANNEL": 1}
+
+
+def test_budget_withholds_urgent_updates(simulator, link, key):
+    """Apple documents no numbers, so that budgets are off unless they are set."""
+    simulator.control("PATCH", "/settings", {"updatesPerHour": 2})
+    try:
+        for number in range(3):
+            assert link.ask(fields(key, apns_priority="10"), update({"n": number}, int(time.time()) + number))[0] == 200
+        screen = simulator.screen(TOKEN)
+        assert screen["contentState"] == {"n": 1} and screen["discards"] == {"WITHHELD": 1}
+    finally:
+        simulator.control("PATCH", "/settings", {"updatesPerHour": 0})
+
+
+@pytest.mark.parametrize("expiration, displaced", [("0", 0), ("later", 1)])
+def test_one_notification_per_bundle_id_is_stored(simulator, link, key, expiration, displaced):
+    """Sending notification requests to APNs: "APNs stores only one notification per bundle ID"."""
+    later = str(int(time.time()) + 60)
+    for token, kind in ((TOKEN, "device"), ("cd" * 32, "activity")):
+        simulator.control("POST", "/tokens", {"token": token, "bundleId": BUNDLE, "kind": kind, "device": "phone"})
+    simulator.control("POST", "/devices/phone/disconnect")
+    assert link.ask(alert_fields(key, apns_expiration=later), json.dumps({"aps": {"alert": "hello"}}))[0] == 200
+    other = fields(key, _path="/3/device/" + "cd" * 32, apns_expiration=later if expiration == "later" else expiration)
+    assert link.ask(other, update({"n": 1}))[0] == 200
+    assert TOKEN not in simulator.screens()
+    assert simulator.control("POST", "/devices/phone/connect")["delivered"] == 1
+    assert simulator.statistics()["displaced"] == displaced
+    assert (TOKEN in simulator.screens()) == (not displaced)
+
+
+@pytest.mark.parametrize("kind", ["widgets", "controls"])
+def test_widgets_and_controls_reload(simulator, link, key, kind):
+    """Updating widgets with WidgetKit push notifications; Updating controls locally and remotely."""
+    to = fields(key, apns_push_type=kind, apns_topic=f"{BUNDLE}.push-type.{kind}", apns_priority="10")
+    assert link.ask(to, json.dumps({"aps": {"content-changed": True}}))[0] == 200
+    assert simulator.screen(TOKEN)["reloads"] == 1
+
+
 # --- the process
 
 
