@@ -110,7 +110,7 @@ struct Screen: Sendable, Hashable {
     if let channelID = content.channelID, !surroundings.hasChannel(channelID) { throw .noChannel }
     starts += 1
     channelID = content.channelID
-let source: UpdateSource = content.asksForToken ? .token : .nothing
+    let source: UpdateSource = content.asksForToken ? .token : .nothing
     updateSource = content.channelID == nil ? source : .channel
     attributes = content.attributes
     attributesType = content.attributesType

@@ -80,7 +80,7 @@ extension GrowthCalls {
     try await scheduleEnd(of: response.activity ?? Activity(), state, calls)
   }
 
-  /// Schedules the end of a countdown. While it is paused, a scheduled end is postponed to the end of the activity's life.
+  /// Schedules the end of a countdown. A pause postpones a scheduled end to the end of the activity's life.
   private func scheduleEnd(
     of activity: Activity, _ state: GrowthState, _ calls: InnerCalls
   ) async throws(RPCError) {

@@ -5,7 +5,7 @@ import GatewayHTTP
 
 /// The content-state of the Growth app's timer, in the app's format and in that of its widget.
 ///
-/// The app's older widgets decode the method's name as `methodName`, its newer ones as `protocolName`. Both are written.
+/// Older widgets decode the method's name as `methodName`, newer ones as `protocolName`. Both are written.
 struct GrowthState: Sendable, Hashable {
   static let foundationEpochMs: Int64 = 978_307_200_000
   static let sessionTypes: Set<String> = [
