@@ -90,7 +90,7 @@ import Testing
       let settings = try component.repository.lodgeSettings()
       #expect(settings.language == .english && settings.exportRole == .secretary && settings.notices?.isOn == false)
       // A period that was set, or that was the default then, is retained.
-      #expect(settings.lateConfirmation?.seconds == 7 * 86_400)
+      #expect(settings.lateConfirmation == ProtoDuration(seconds: 604_800))
       let list = ListMemberAttendanceRequest(memberId: "m_1")
       #expect(try await component.attendance.listMemberAttendance(list, context: admin).attendances == [record])
       #expect(record.eventTime == record.updateTime)

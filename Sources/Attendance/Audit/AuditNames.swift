@@ -47,9 +47,9 @@ enum AuditNames {
     for index in state.attendances.indices where state.attendances[index].eventTime == nil {
       state.attendances[index].eventTime = state.attendances[index].updateTime
     }
-    // Entries with a language are newer: without a period, members can confirm without limit.
-    if var settings = state.settings, settings.language == .unspecified {
-      settings.lateConfirmation = settings.lateConfirmation ?? ProtoDuration()
+    if var settings = state.settings {
+      // Entries with a language are newer: without a period, members can confirm without limit.
+      if settings.language == .unspecified { settings.lateConfirmation = settings.lateConfirmation ?? ProtoDuration() }
       settings.checkInOpensBefore = settings.checkInOpensBefore ?? ProtoDuration()
       state.settings = settings
     }

@@ -21,8 +21,12 @@ enum LodgeRules {
   static func check(
     _ field: LodgeField, of settings: LodgeSettings, _ path: String, _ violations: inout Violations
   ) {
-    if field == .timeZone, LodgeCalendar(settings.timeZone) == nil {
+    switch field {
+    case .timeZone where LodgeCalendar(settings.timeZone) == nil:
       violations.add("\(path).timeZone", "must be an IANA time zone", .timeZoneUnknown)
+    case .exportRole where settings.exportRole == .member:
+      violations.add("\(path).exportRole", "must be SECRETARY or ADMIN", .outOfRange)
+    default: break
     }
   }
 }
