@@ -60,14 +60,16 @@ public import Observation
     let waiting = Task { for await _ in outbox.changes() { await self.updateWaiting() } }
     defer { waiting.cancel() }
     do {
-      try await load()
-      for try await event in campanile.activities.watch(.init(activityId: activityID)) {
-        switch event {
-        case .started, .reached, .gap: try await load()
-        case .change(let change, _): apply(change.activity)
-        case .waiting(let cause, _): (isStale, error) = (true, cause)
+      var isUnknown = true
+      while isUnknown {
+        let hasWaitingCalls = hasWaitingCalls
+        do {
+          try await follow()
+          isUnknown = false
+        } catch let error as RPCError where error.code == .notFound && hasWaitingCalls {
+          // The start of the timer was in the outbox: try again once it may have been sent.
+          try await campanile.caller.environment.sleepMs(Self.startPollMs)
         }
-        if isEnded, !isWaiting { break }
       }
     } catch is CancellationError {
     } catch {
@@ -76,12 +78,23 @@ public import Observation
     isStale = true
   }
 
-  private func load() async throws {
-    do {
-      apply(try await campanile.activities.service.getActivity(.init(activityId: activityID)).activity)
-    } catch let error as RPCError where error.code == .notFound && hasWaitingCalls {
-      // Its start is still in the outbox.
+  /// The pause between two looks for a timer whose start waits.
+  private static let startPollMs: Int64 = 500
+
+  private func follow() async throws {
+    try await load()
+    for try await event in campanile.activities.watch(.init(activityId: activityID)) {
+      switch event {
+      case .started, .reached, .gap: try await load()
+      case .change(let change, _): apply(change.activity)
+      case .waiting(let cause, _): (isStale, error) = (true, cause)
+      }
+      if isEnded, !isWaiting { return }
     }
+  }
+
+  private func load() async throws {
+    apply(try await campanile.activities.service.getActivity(.init(activityId: activityID)).activity)
     (isStale, error) = (false, nil)
   }
 
