@@ -22,7 +22,8 @@ import Testing
   }
 
   @Test func onlyTheNamedMembersGetTheNotification() async throws {
-    let component = try await Fixture().open()
+    let fixture = try Fixture()
+    let component = try await fixture.open()
     let box = try await shared(component)
     let carla = user("carla")
     let own = try await publish(in: box.id, component) {
@@ -33,7 +34,7 @@ import Testing
     #expect(try await titles(component, anna) == ["for two"] && titles(component, carla) == ["for two"])
     #expect(try await titles(component, bruno).isEmpty)
     // A publisher who is not a recipient gets no copy, and learns nothing about the recipient's settings.
-    try await component.service.snooze(box.id, until: Fixture.farFuture, carla)
+    try await component.service.snooze(box.id, until: fixture.clock.time(afterMs: 3_600_000), carla)
     var request = notification("for carla", in: box.id, requestID: "once")
     request.notification?.recipientIds = ["carla"]
     let sent = try #require(try await component.service.createNotification(request, context: bruno).notification)
@@ -111,8 +112,4 @@ import Testing
     #expect(faults(error) == ["notification.sound TOO_LONG", "notification.threadId TOO_LONG"])
     await component.close()
   }
-}
-
-extension Fixture {
-  fileprivate static let farFuture = ProtoTimestamp(seconds: 4_000_000_000)
 }

@@ -86,8 +86,9 @@ extension SQLiteNotificationsRepository {
         try NotificationDraft(notification), by: user, as: PublishingTarget(id: id, createdAtMs: atMs), in: &context,
         transaction)
       try context.finish(transaction)
-      // The collapse key replaced an existing notification, which has another id.
-      if own.id != id { try dropContents(of: notification, user: user, transaction) }
+      // The collapse key replaced an existing notification, which has another id, or the publisher is not a recipient.
+      let isRecipient = notification.recipientIds.isEmpty || notification.recipientIds.contains(user)
+      if own.id != id || !isRecipient { try dropContents(of: notification, user: user, transaction) }
     } catch is RPCError {
       // Rejected before anything was changed.
       try record(.obsolete, of: id, user: user, atMs: nowMs, transaction)
