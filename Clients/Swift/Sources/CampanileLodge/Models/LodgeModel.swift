@@ -140,7 +140,9 @@ public import Observation
       for entry in pending where entry.meetingID == meetingID { try outbox.remove(entry.id) }
       seen.removeAll { $0.meetingID == meetingID }
       try outbox.add(
-        AttendanceServiceMethods.confirmAttendance, ConfirmAttendanceRequest(meetingId: meetingID, status: status),
+        AttendanceServiceMethods.confirmAttendance,
+        // The time of the decision: of two devices, the later decision counts, whichever arrives first.
+        ConfirmAttendanceRequest(meetingId: meetingID, status: status, eventTime: ProtoTimestamp(now())),
         object: meetingID)
     } catch {
       self.error = error

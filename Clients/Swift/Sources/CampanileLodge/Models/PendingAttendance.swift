@@ -17,7 +17,7 @@ public struct PendingAttendance: Sendable, Hashable, Identifiable {
   }
 }
 
-/// A confirmation that the server refused, with its reason, such as `CONFIRMATION_LATE`.
+/// A confirmation that the server refused, with its reason, such as `MEETING_CANCELLED`.
 public struct RefusedAttendance: Sendable, Hashable, Identifiable {
   public let pending: PendingAttendance
   public let error: RPCError

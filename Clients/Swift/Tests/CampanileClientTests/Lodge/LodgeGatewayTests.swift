@@ -26,10 +26,12 @@ struct LodgeGatewayTests {
   }
 
   /// Adds a meeting in the future, as the secretary of the sample.
-  private func newMeeting() async throws {
-    _ = try await Gateway.campanile().attendance.meetings.createMeeting(
+  @discardableResult
+  private func newMeeting() async throws -> String {
+    let response = try await Gateway.campanile().attendance.meetings.createMeeting(
       .init(
         meeting: .init(startTime: ProtoTimestamp(Date().addingTimeInterval(30 * 86_400)), discussion: "Next meeting")))
+    return try #require(response.meeting?.id)
   }
 
   private func signedIn(_ name: String) async throws -> LodgeModel {
@@ -81,14 +83,15 @@ struct LodgeGatewayTests {
   }
 
   @Test func refusalComesBackWithItsReason() async throws {
+    let meetingID = try await newMeeting()
     let lodge = try await signedIn("Giulia Bianchi")
-    let old = try #require(lodge.roster.meetings(of: 0).last { $0.status == .completed })
-    lodge.confirm(old.id, present: true)
+    // The meeting is cancelled while the device has no network.
+    _ = try await Gateway.campanile().attendance.meetings.cancelMeeting(.init(meetingId: meetingID))
+    lodge.confirm(meetingID, present: true)
     try await outbox.sendNow(through: campanile.caller)
     let again = model()
     let refusal = try #require(again.refused.first)
-    #expect(
-      refusal.pending.meetingID == old.id && ["CONFIRMATION_LATE", "BEFORE_INITIATION"].contains(refusal.error.reason))
+    #expect(refusal.pending.meetingID == meetingID && refusal.error.reason == "MEETING_CANCELLED")
     #expect(again.pending.isEmpty)
     again.dismiss(refusal)
     #expect(again.refused.isEmpty)
