@@ -147,6 +147,7 @@ def test_repetition_with_a_key_publishes_once(suite, base, key, bucket, secret):
     (["-H", "x-message-titel: T", "-d", "x"], 400, {"x-message-titel": "PARAMETER_UNKNOWN"}),
     (["-H", "Title: a", "-H", "X-Title: b", "-d", "x"], 400, {"title": "PARAMETER_REPEATED"}),
     (["-H", "Priority: 6", "-d", "x"], 400, {"priority": "ENUM_UNKNOWN"}),
+    (["-H", "Priority: -1", "-d", "x"], 400, {"priority": "ENUM_UNKNOWN"}),
     (["-H", "Priority: 99999999999999999999", "-H", "In: soon", "-d", "x"], 400, {"priority": "ENUM_UNKNOWN", "delay": "PARAMETER_INVALID"}),
     (["-H", "In: 99999999999999999999d", "-d", "x"], 400, {"delay": "PARAMETER_INVALID"}),
     (["-H", "At: 2001-01-01T00:00:00Z", "-d", "x"], 400, {"delay": "TIME_PAST"}),

@@ -39,7 +39,7 @@ struct PublishBody: Sendable {
       throw .invalidField("message", "must be UTF-8; a file needs the parameter filename", .textInvalid)
     }
     if type == "text/markdown" { parameters.note("body: the text is shown as it is") }
-    if type == Self.formType, let form = try? QueryText(text[...]), PublishParameters.isForm(form) {
+    if type == Self.formType, text.contains("="), let form = try? QueryText(text[...]), PublishParameters.isForm(form) {
       try parameters.add(form: form)
       return
     }

@@ -14,7 +14,7 @@ struct PublishMessage: Sendable {
   private static let priorities: [String: CampanileAPI.Notification.Priority] = [
     "1": .silent, "min": .silent, "2": .silent, "low": .silent, "silent": .silent, "3": .normal, "default": .normal,
     "normal": .normal, "4": .normal, "high": .normal, "5": .critical, "max": .critical, "urgent": .critical,
-    "critical": .critical, "nopush": .noPush,
+    "critical": .critical, "no_push": .noPush,
   ]
 
   private(set) var notification = CampanileAPI.Notification()
@@ -77,7 +77,7 @@ struct PublishMessage: Sendable {
 
   private mutating func readDelivery() {
     if let text = parameters[.priority], !text.isEmpty {
-      if let priority = Self.priorities[PublishParameter.normal(text)] {
+      if let priority = Self.priorities[text.trimmingSpaces.lowercased()] {
         notification.priority = priority
       } else {
         let words = "1 to 5, min, low, default, high, max, SILENT, NORMAL, CRITICAL or NO_PUSH"
