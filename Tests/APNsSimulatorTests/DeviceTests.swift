@@ -129,7 +129,8 @@ import Testing
   }
 
   @Test(
-    "a stored push is delivered when the device connects, until it expires", arguments: [("0", 0), ("60", 1), (nil, 1)])
+    "a stored push is delivered when the device connects, until it expires",
+    arguments: [("0", 0), ("60", 1), (nil, 1)] as [(String?, Int)])
   func storedPushIsDelivered(expiration: String?, delivered: Int) throws {
     let bench = try Bench()
     register("aa", .device, device: "phone", bench)
