@@ -156,7 +156,7 @@ def test_states_decode_the_displayed_bytes(exported, start, tmp_path):
 
 # The example, its arguments, and texts that it prints in this order.
 COMMANDS = {
-    "inbox": ["unread: Build 2 failed", "unread: Build 1 passed", "left: Build 2 failed", "Mark as read, Delete, Open", "left: none"],
+    "inbox": ["unread: Build 2 failed", "unread: Build 1 passed", "left: Build 2 failed", "Delete, Open", "left: none"],
     "room": ["Waiting for peer: #F7C948", "Peer connected: #34C759", "the server shows: Peer connected", "left"],
     "timer": ["paused here, 3 calls wait", "paused on the server", "remaining: 29 minutes", "stopped"],
     "lodge": ["\U0001f537 Marco Rossi", "29/33 meetings, 88 %: medium", "1 confirmation waits", ": present"],
