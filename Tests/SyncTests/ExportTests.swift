@@ -335,12 +335,7 @@ import Testing
   func exportEnds() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
-    let outcomes = Mutex<[ExportOutcome]>([])
-    let component = try await fixture.open(
-      link: link,
-      events: { event in
-        if case .export(let outcome) = event { outcomes.withLock { $0.append(outcome) } }
-      })
+    let component = try await fixture.open(link: link)
     try await component.register("phone", .writer)
     let exporter = try #require(component.exporter)
     func step() async throws {
@@ -367,7 +362,7 @@ import Testing
     try await step()
     try await step()
     try await step()
-    #expect(outcomes.withLock { $0 } == [.written, .ended, .written, .ended, .failed, .unchanged, .unchanged])
+    #expect(fixture.exports == [.written, .ended, .written, .ended, .failed, .unchanged, .unchanged])
     #expect(try component.usage().overdueExports == 0)
     await component.close()
   }
@@ -390,7 +385,8 @@ import Testing
       #expect(try await component.zone().exportsNotifications)
     }
     try await Fixture().run { component in
-      #expect(try await component.zone().exportsNotifications == false)
+      let zone = try await component.zone()
+      #expect(!zone.exportsNotifications)
       #expect(
         await refusal { try await component.zones.updateZone(.init(exportsNotifications: true), context: anna) }
           == "FAILED_PRECONDITION EXPORT_UNAVAILABLE")

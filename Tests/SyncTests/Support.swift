@@ -7,6 +7,7 @@ import CampanileService
 import CampanileStore
 import FoundationEssentials
 import ServiceTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -21,11 +22,23 @@ final class Fixture: Sendable {
   let clock = TestClock()
   let limits: SyncLimits
   let packs: Bool
+  /// The events of all components that were opened.
+  let events = Mutex<[SyncEvent]>([])
 
   init(_ limits: SyncLimits = SyncLimits(), packs: Bool = false) throws {
     self.limits = limits
     self.packs = packs
     folder = try TemporaryFolder()
+  }
+
+  /// The outcomes of exports, in order.
+  var exports: [ExportOutcome] {
+    events.withLock { $0.compactMap { if case .export(let outcome) = $0 { outcome } else { nil } } }
+  }
+
+  /// The outcomes of pushes that wake devices, in order.
+  var wakes: [WakeOutcome] {
+    events.withLock { $0.compactMap { if case .wake(let outcome) = $0 { outcome } else { nil } } }
   }
 
   var contentsFolder: String { path("contents") }
@@ -35,8 +48,7 @@ final class Fixture: Sendable {
   /// Opens a component. Other values of `database` and `contents` open a backup.
   func open(
     link: (any NotificationsLinking)? = nil, wakeLink: (any DeviceWaking)? = nil, database: String = "sync.sqlite",
-    contents: String = "contents", log: @escaping @Sendable (String) -> Void = { _ in },
-    events: @escaping @Sendable (SyncEvent) -> Void = { _ in }
+    contents: String = "contents", log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> SyncComponent {
     var store = StoreConfiguration(path: path(database))
     store.durability = .normal
@@ -44,15 +56,16 @@ final class Fixture: Sendable {
     configuration.limits = limits
     configuration.packsContents = packs
     return try await SyncComponent(
-      configuration, link: link, wakeLink: wakeLink, nowMs: { self.clock.nowMs }, log: log, events: events)
+      configuration, link: link, wakeLink: wakeLink, nowMs: { self.clock.nowMs }, log: log,
+      events: { event in self.events.withLock { $0.append(event) } })
   }
 
   /// Opens the component with anna's phone (a writer) and watch (a reader), runs `body` and closes it.
   func run(
     link: (any NotificationsLinking)? = nil, wakeLink: (any DeviceWaking)? = nil,
-    events: @escaping @Sendable (SyncEvent) -> Void = { _ in }, _ body: (SyncComponent) async throws -> Void
+    _ body: (SyncComponent) async throws -> Void
   ) async throws {
-    let component = try await open(link: link, wakeLink: wakeLink, events: events)
+    let component = try await open(link: link, wakeLink: wakeLink)
     do {
       try await component.register("phone", .writer)
       try await component.register("watch", .reader)

@@ -48,11 +48,7 @@ private final class FakeActivities: DeviceWaking {
   func wakesSubscribers() async throws {
     let link = FakeActivities()
     let fixture = try Fixture()
-    let outcomes = Mutex<[WakeOutcome]>([])
-    let record: @Sendable (SyncEvent) -> Void = { event in
-      if case .wake(let outcome) = event { outcomes.withLock { $0.append(outcome) } }
-    }
-    try await fixture.run(wakeLink: link, events: record) { component in
+    try await fixture.run(wakeLink: link) { component in
       let waker = try #require(component.waker)
       let device = try await Self.subscribe("watch", component, app: "com.example.app", installation: "w-1")
       #expect(device.subscriptions == [.init(zoneId: "ZentikSyncZone")])
@@ -70,7 +66,7 @@ private final class FakeActivities: DeviceWaking {
       // Without an alert and a badge it is a background push.
       #expect(push.alert == nil && push.badge == nil && push.collapseId == "sync")
       #expect(push.dataJson == "{\"zoneIds\":[\"ZentikSyncZone\"],\"sequence\":\"0\"}")
-      #expect(outcomes.withLock { $0 } == [.sent])
+      #expect(fixture.wakes == [.sent])
       let listed = try await component.devices.listSyncDevices(.init(), context: anna).devices
       #expect(listed.map { $0.wakeTime?.millisecondsSince1970 } == [nil, fixture.clock.nowMs])
       #expect(listed.map(\.subscriptions.count) == [1, 1])
@@ -179,11 +175,7 @@ private final class FakeActivities: DeviceWaking {
   @Test func failedPushesAreRepeatedWithTheSameID() async throws {
     let link = FakeActivities()
     let fixture = try Fixture()
-    let outcomes = Mutex<[WakeOutcome]>([])
-    let record: @Sendable (SyncEvent) -> Void = { event in
-      if case .wake(let outcome) = event { outcomes.withLock { $0.append(outcome) } }
-    }
-    try await fixture.run(wakeLink: link, events: record) { component in
+    try await fixture.run(wakeLink: link) { component in
       let waker = try #require(component.waker)
       _ = try await Self.subscribe("watch", component)
       link.state.withLock { $0.failures = [RPCError(.unavailable, "away", reason: "AWAY")] }
@@ -206,7 +198,7 @@ private final class FakeActivities: DeviceWaking {
         #expect(try await waker.step() == 1)
       }
       #expect(
-        outcomes.withLock { $0 } == [
+        fixture.wakes == [
           .failed, .sent, .rejected, .withoutToken, .withoutToken, .withoutToken, .withoutToken,
         ])
       // A push service that is away for a day.
