@@ -146,9 +146,13 @@ import Testing
     let bench = try Bench()
     let api = try api(bench)
     #expect(
-      ask(api, "PATCH", "/settings", #"{"tokenRenewalScope":"key","tlsFault":"refuse","registeredTokensOnly":true}"#)
-        .body
-        == #"{"tokenRenewalScope":"key","tokenRenewalMs":1200000,"registeredTokensOnly":true,"tlsFault":"refuse"}"#)
+      ask(
+        api, "PATCH", "/settings",
+        #"{"tokenRenewalScope":"key","tlsFault":"refuse","registeredTokensOnly":true,"updatesPerHour":7}"#
+      ).body
+        == #"{"tokenRenewalScope":"key","tokenRenewalMs":1200000,"registeredTokensOnly":true,"updatesPerHour":7,"backgroundsPerHour":0,"tlsFault":"refuse"}"#
+    )
+    #expect(ask(api, "PATCH", "/settings", #"{"backgroundsPerHour":-1}"#).status == 400)
     #expect(ask(api, "PATCH", "/settings", #"{"tlsFault":"maybe"}"#).status == 400)
     #expect(try bench.push(bench.update("{}", at: 1)).text == "400 BadDeviceToken")
   }
