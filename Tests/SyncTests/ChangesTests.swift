@@ -92,7 +92,7 @@ import Testing
       let commit = try await component.commit([AssetChange(change: .delete(AssetDelete(name: "a")))])
       let deletion = AssetDeleted(
         zoneId: NameRules.defaultZone, name: "a", version: 2,
-        deleteTime: .init(millisecondsSince1970: fixture.clock.nowMs), deviceId: "phone")
+        deleteTime: .init(millisecondsSince1970: fixture.clock.nowMs), deviceId: "phone", recordType: "Note")
       #expect(commit.results.map(\.outcome) == [.assetDeleted(deletion)])
       #expect(try await component.history("a").first == AssetVersion(state: .assetDeleted(deletion)))
       let change = try #require(try await component.changes().changes.last)

@@ -29,7 +29,7 @@ import Testing
     (MessageRow.surplusSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropOfServiceSQL, "messages_mutation "),
     (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
     (MessageRow.publishedSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropRequestSQL, "messages_mutation "),
-    (WakeTable.subscribedSQL, "sqlite_autoindex_subscriptions_1"), (WakeTable.listSQL, "subscriptions_device "),
+    (WakeTable.subscribedSQL, "sqlite_autoindex_subscriptions_1"), (WakeTable.listSQL, "sqlite_autoindex_subscriptions_1"),
     (WakeTable.unsubscribeSQL, "subscriptions_device "), (WakeTable.forUpdatesSQL, "sqlite_autoindex_devices_1"),
     (WakeTable.dueSQL, "wakes_due "), (WakeTable.nextSQL, "wakes_due "),
     (WakeTable.doneSQL, "sqlite_autoindex_wakes_1"), (VersionRow.existsSQL, "sqlite_autoindex_assets_1"),

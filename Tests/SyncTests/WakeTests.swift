@@ -193,7 +193,7 @@ private final class FakeActivities: DeviceWaking {
       #expect(try await waker.step() == 1)
       link.state.withLock { $0.hasToken = false }
       for number in 0..<4 {
-        try await component.put("a", "x\(number)")
+        try await component.put("a", "\(number + 10)")
         fixture.clock.advance(ms: 2_000)
         #expect(try await waker.step() == 1)
       }

@@ -42,15 +42,15 @@ extension SQLiteSyncRepository {
       guard Etag.allows(change.etag, version: zone.revision) else {
         throw RPCError.etagMismatch(field: "etag", current: zone.etag)
       }
+      guard isExporting || change.exportsNotifications != true else {
+        throw RPCError.refused("exportsNotifications", "no notifications service is configured", .exportUnavailable)
+      }
       guard let exports = change.exportsNotifications, exports != zone.exportsNotifications else {
         return zone.message(limits, isExporting: isExporting)
       }
       guard zone.name == NameRules.defaultZone else {
         throw RPCError.refused(
           "exportsNotifications", "only \(NameRules.defaultZone) can have the export", .exportUnavailable)
-      }
-      guard isExporting || !exports else {
-        throw RPCError.refused("exportsNotifications", "no notifications service is configured", .exportUnavailable)
       }
       if zone.number == 0 {
         var counters = try transaction.syncUser(user)
