@@ -11,6 +11,8 @@ extension Contract {
     package let fields: [Field]
     /// The comments of the oneofs, by name.
     package let oneofs: [String: Documentation]
+    /// The names of the oneofs of which every valid message has a member.
+    package let requiredOneofs: Set<String>
     /// The full names of the messages and enums declared inside, in the order of the proto.
     package let nestedMessages: [String]
     package let nestedEnums: [String]
@@ -27,6 +29,11 @@ extension Contract {
       oneofs = Dictionary(
         message.oneofDecl.enumerated().map { ($1.name, scope.comments[path + [8, Int32($0)]]) },
         uniquingKeysWith: { first, _ in first })
+      requiredOneofs = Set(
+        try message.oneofDecl.filter { oneof in
+          try scope.reading.read(
+            { try OneofRules(oneof.options.unknownFields.data).isRequired }, otherwise: false)
+        }.map(\.name))
       nestedMessages = message.nestedType.filter { !$0.options.mapEntry }.map { name + "." + $0.name }
       nestedEnums = message.enumType.map { name + "." + $0.name }
     }

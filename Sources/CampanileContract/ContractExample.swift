@@ -1,8 +1,9 @@
 package import CampanileCodec
 
 extension Contract {
-  /// Returns an example of a request that satisfies the constraints: the required fields, and those whose rules have
-  /// an example. An id without an example is a placeholder such as `BUCKET_ID`, which the reader replaces.
+  /// Returns an example of a request that satisfies the constraints: the required fields, the first member of a
+  /// required oneof, and the fields whose rules have an example. An id without an example is a placeholder such as
+  /// `BUCKET_ID`, which the reader replaces.
   ///
   /// - Parameter message: The full name of the message. The example of an unknown message is an empty object.
   package func example(of message: String) -> JSONTree {
@@ -28,7 +29,8 @@ extension Contract {
     guard depth < Self.exampleDepthMax, let message = messages[name] else { return .object([:]) }
     var members: [String: JSONTree] = [:]
     var oneofs: Set<String> = []
-    for field in message.fields where field.needsExample && left > 0 {
+    for field in message.fields where left > 0 {
+      guard field.needsExample || message.requiredOneofs.contains(field.oneof ?? "") else { continue }
       if let oneof = field.oneof, !oneofs.insert(oneof).inserted { continue }
       left -= 1
       members[field.jsonName] = example(of: field, depth: depth, &left)

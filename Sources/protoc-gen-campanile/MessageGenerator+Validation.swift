@@ -13,7 +13,7 @@ extension MessageGenerator {
 
   private static func isValidated(_ message: Descriptor, _ seen: inout Set<String>) throws -> Bool {
     guard seen.insert(message.fullName).inserted, !message.fullName.hasPrefix("google.protobuf.") else { return false }
-    for oneof in message.realOneofs where try OneofRules(oneof).isRequired { return true }
+    for oneof in message.realOneofs where try OneofRules(oneof.options.unknownFields.data).isRequired { return true }
     if !(try WireFields.read(message.options.unknownFields.data).allSatisfy { $0.number != 1_159 }) {
       throw ContractError("\(message.file.name): \(message.fullName): rules of whole messages are not supported")
     }
@@ -38,7 +38,7 @@ extension MessageGenerator {
       source.line("private static let \(name) = \(try PatternCompiler.expression(pattern))", "")
     }
     try source.block("\(access)func validate(into violations: inout Violations)") { source in
-      for oneof in message.realOneofs where try OneofRules(oneof).isRequired {
+      for oneof in message.realOneofs where try OneofRules(oneof.options.unknownFields.data).isRequired {
         source.line("if self.\(names.member(oneof.name)) == nil { violations.absent(\(jsonName(oneof))) }")
       }
       for field in fields where !field.rules.isIgnored { try validation(field, &source) }
@@ -109,8 +109,11 @@ extension MessageGenerator {
     let rules = field.rules
     counts(field, name, &source)
     if rules.elements.contains(where: \.isIgnored) { return }
-    var body = rules.elements.flatMap { checks($0, "value", "\"\"") }
-    if inner { body.append("value.validate(into: &violations)") }
+    if inner {
+      source.line("violations.elements(\(field.property), \(name))")
+      return
+    }
+    let body = rules.elements.flatMap { checks($0, "value", "\"\"") }
     if body.isEmpty { return }
     source.block("for (index, value) in \(field.property).enumerated()") { source in
       source.line("let count = violations.count")
@@ -217,16 +220,5 @@ extension MessageGenerator {
   private static func arguments(_ bounds: FieldRules.Bounds) -> String? {
     if bounds.isEmpty { return nil }
     return (bounds.min.map { ", min: \($0)" } ?? "") + (bounds.max.map { ", max: \($0)" } ?? "")
-  }
-}
-
-/// The `buf.validate.oneof` option of a oneof.
-struct OneofRules {
-  var isRequired = false
-
-  init(_ oneof: OneofDescriptor) throws {
-    for (number, value) in try WireFields.read(oneof.options.unknownFields.data) where number == 1_159 {
-      for (part, value) in try WireFields.read(value) where part == 1 { isRequired = try WireFields.number(value) != 0 }
-    }
   }
 }

@@ -32,6 +32,24 @@ struct ValidationTests {
     return violations.items.map { "\($0.field) \($0.reason)" }
   }
 
+  /// Texts of up to three words of the search, with U+0000 at each place, and of the bytes beside it.
+  @Test func zeroIsFoundAtEachPlace() {
+    for count in 0...40 {
+      for filling in ["\u{1}", "\u{7F}", "é", "\u{80}"] {
+        let text = String(repeating: filling, count: count)
+        var violations = Violations()
+        violations.text(text, "text")
+        #expect(violations.isEmpty)
+        for place in text.indices {
+          var text = text
+          text.replaceSubrange(place...place, with: ["\u{0}"])
+          violations.textBytes(text, "text")
+        }
+        #expect(violations.count == count)
+      }
+    }
+  }
+
   @Test func violationsHaveTheirPaths() {
     let message = Outer("", [Outer("four"), Outer("abc", [Outer("\u{0}")])])
     #expect(

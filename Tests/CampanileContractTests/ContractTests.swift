@@ -41,6 +41,10 @@ import Testing
       for field in contract.messages[method.requestType]?.fields ?? [] where field.rules.isRequired {
         #expect(members[field.jsonName] != nil, "\(method.path): \(field.name)")
       }
+      for oneof in contract.messages[method.requestType]?.requiredOneofs ?? [] {
+        let names = contract.messages[method.requestType]?.fields.filter { $0.oneof == oneof }.map(\.jsonName) ?? []
+        #expect(names.filter { members[$0] != nil }.count == 1, "\(method.path): \(oneof)")
+      }
     }
   }
 

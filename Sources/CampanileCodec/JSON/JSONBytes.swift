@@ -86,6 +86,30 @@ public enum JSONBytes {
     return count == 0 || left.pointee == right.pointee
   }
 
+  /// Returns whether a byte is zero.
+  static func containsZero(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let base = bytes.baseAddress else { return false }
+    var place = UnsafeRawPointer(base)
+    let end = place + bytes.count
+    while end - place >= 16 {
+      if zeroes(load64(place)) | zeroes(load64(place + 8)) != 0 { return true }
+      place += 16
+    }
+    if bytes.count >= 16 { return zeroes(load64(end - 16)) | zeroes(load64(end - 8)) != 0 }
+    if bytes.count >= 8 { return zeroes(load64(place)) | zeroes(load64(end - 8)) != 0 }
+    while place < end {
+      if place.load(as: UInt8.self) == 0 { return true }
+      place += 1
+    }
+    return false
+  }
+
+  /// Returns 0 if no byte of the word is zero.
+  @inline(__always)
+  private static func zeroes(_ word: UInt64) -> UInt64 {
+    (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+  }
+
   @inlinable @inline(__always) static func load64(_ p: UnsafeRawPointer) -> UInt64 { p.loadUnaligned(as: UInt64.self) }
   @inlinable @inline(__always) static func load32(_ p: UnsafeRawPointer) -> UInt32 { p.loadUnaligned(as: UInt32.self) }
   @inlinable @inline(__always) static func load16(_ p: UnsafeRawPointer) -> UInt16 { p.loadUnaligned(as: UInt16.self) }

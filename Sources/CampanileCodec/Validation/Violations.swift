@@ -53,6 +53,17 @@ public struct Violations: Sendable {
   // MARK: Paths
   // A message is validated with paths relative to itself. Only its violations cost more than the comparison of a count.
 
+  /// Validates the messages of a list. Without inlining or specialization, which would copy each message.
+  public mutating func elements<M: ValidatedMessage>(_ messages: [M], _ field: StaticString) {
+    messages.withUnsafeBufferPointer { messages in
+      for index in messages.indices {
+        let count = items.count
+        messages[index].validate(into: &self)
+        move(after: count, into: field, index: index)
+      }
+    }
+  }
+
   /// Moves the violations after the first `count` into a field's message.
   @inlinable
   public mutating func move(after count: Int, into field: StaticString) {

@@ -488,11 +488,7 @@ public struct RecordMeetingAttendanceRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.entries(self.entries.count, "entries", min: 1, max: 1000)
-    for (index, value) in self.entries.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "entries", index: index)
-    }
+    violations.elements(self.entries, "entries")
     violations.text(self.requestId, "requestId", max: 64)
   }
 

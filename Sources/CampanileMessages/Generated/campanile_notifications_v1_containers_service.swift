@@ -514,11 +514,7 @@ public struct ReadContainersResponse: ProtoMessage {
     }
 
     public func validate(into violations: inout Violations) {
-      for (index, value) in self.buckets.enumerated() {
-        let count = violations.count
-        value.validate(into: &violations)
-        violations.move(after: count, into: "buckets", index: index)
-      }
+      violations.elements(self.buckets, "buckets")
     }
   }
 
@@ -574,11 +570,7 @@ public struct ReadContainersResponse: ProtoMessage {
     }
 
     public func validate(into violations: inout Violations) {
-      for (index, value) in self.notifications.enumerated() {
-        let count = violations.count
-        value.validate(into: &violations)
-        violations.move(after: count, into: "notifications", index: index)
-      }
+      violations.elements(self.notifications, "notifications")
     }
   }
 }

@@ -138,11 +138,7 @@ public struct RecordDeliveriesRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.entries(self.deliveries.count, "deliveries", min: 1, max: 1000)
-    for (index, value) in self.deliveries.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "deliveries", index: index)
-    }
+    violations.elements(self.deliveries, "deliveries")
   }
 }
 

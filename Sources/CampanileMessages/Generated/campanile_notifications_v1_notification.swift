@@ -523,17 +523,9 @@ public struct Notification: ValidatedMessage {
     }
     violations.enumeration(self.priority, "priority")
     violations.entries(self.attachments.count, "attachments", max: 16)
-    for (index, value) in self.attachments.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "attachments", index: index)
-    }
+    violations.elements(self.attachments, "attachments")
     violations.entries(self.actions.count, "actions", max: 16)
-    for (index, value) in self.actions.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "actions", index: index)
-    }
+    violations.elements(self.actions, "actions")
     if let value = self.tapAction {
       let count = violations.count
       value.validate(into: &violations)

@@ -238,11 +238,7 @@ public struct QuietHours: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.entries(self.windows.count, "windows", max: 32)
-    for (index, value) in self.windows.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "windows", index: index)
-    }
+    violations.elements(self.windows, "windows")
   }
 }
 

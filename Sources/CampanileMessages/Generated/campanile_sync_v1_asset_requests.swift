@@ -385,11 +385,7 @@ public struct CommitAssetsRequest: ValidatedMessage {
     if !(self.zoneId.isEmpty) { violations.pattern(self.zoneId, "zoneId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.entries(self.changes.count, "changes", min: 1, max: 100)
-    for (index, value) in self.changes.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "changes", index: index)
-    }
+    violations.elements(self.changes, "changes")
     violations.text(self.requestId, "requestId", max: 64)
   }
 }

@@ -297,11 +297,7 @@ public struct SyncDevice: ValidatedMessage {
     violations.enumeration(self.role, "role")
     violations.specified(self.role, "role")
     violations.text(self.displayName, "displayName", max: 100)
-    for (index, value) in self.subscriptions.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "subscriptions", index: index)
-    }
+    violations.elements(self.subscriptions, "subscriptions")
   }
 }
 
@@ -963,11 +959,7 @@ public struct SetSubscriptionsRequest: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.entries(self.subscriptions.count, "subscriptions", max: 20)
-    for (index, value) in self.subscriptions.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "subscriptions", index: index)
-    }
+    violations.elements(self.subscriptions, "subscriptions")
     if !(self.app.isEmpty) { violations.pattern(self.app, "app", Self.textPattern1, "must be a bundle id: letters, digits, dots and hyphens", reason: "APP_INVALID") }
     if !(self.installationId.isEmpty) { violations.pattern(self.installationId, "installationId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
   }

@@ -571,11 +571,7 @@ package struct Constraints: ValidatedMessage {
       value.validate(into: &violations)
       violations.move(after: count, into: "inner")
     }
-    for (index, value) in self.inners.enumerated() {
-      let count = violations.count
-      value.validate(into: &violations)
-      violations.move(after: count, into: "inners", index: index)
-    }
+    violations.elements(self.inners, "inners")
     if case .text(let value)? = self.choice {
       violations.text(value, "text", max: 2)
     }
