@@ -18,17 +18,34 @@ import Testing
     """
     UPDATE store_outbox SET payload = CAST(replace(CAST(payload AS TEXT), '"eventTime":', '"timestamp":') AS BLOB)
     """,
-    "DELETE FROM schema_migrations WHERE identifier = '0003-time-fields'",
   ]
 
-  /// Removes what the migration `0004` adds.
-  private static let beforeWakesSQL = [
-    "DROP INDEX subscriptions_device", "DROP TABLE subscriptions", "DROP INDEX wakes_due", "DROP TABLE wakes",
-    "ALTER TABLE zones DROP COLUMN is_export_ended", "ALTER TABLE devices DROP COLUMN wakes_for_updates",
-    "ALTER TABLE devices DROP COLUMN app", "ALTER TABLE devices DROP COLUMN installation_id",
-    "ALTER TABLE devices DROP COLUMN wakes_spent_ms", "ALTER TABLE devices DROP COLUMN woken_at_ms",
-    "DELETE FROM schema_migrations WHERE identifier = '0004-ended-exports-and-wakes'",
-  ]
+  /// Reverts the migration 0004 in a closed database, and removes the migrations with these names from its list.
+  private func revert(_ fixture: Fixture, _ identifiers: String...) async throws {
+    var configuration = StoreConfiguration(path: fixture.path("sync.sqlite"))
+    configuration.durability = .normal
+    let revert = Migration(
+      "9999-revert",
+      """
+      DROP INDEX subscriptions_device;
+      DROP TABLE subscriptions;
+      DROP INDEX wakes_due;
+      DROP TABLE wakes;
+      ALTER TABLE zones DROP COLUMN is_export_ended;
+      ALTER TABLE devices DROP COLUMN wakes_for_updates;
+      ALTER TABLE devices DROP COLUMN app;
+      ALTER TABLE devices DROP COLUMN installation_id;
+      ALTER TABLE devices DROP COLUMN wakes_spent_ms;
+      ALTER TABLE devices DROP COLUMN woken_at_ms;
+      """)
+    let store = try Store(configuration, migrations: SyncMigrations.all + [revert])
+    try await store.write { transaction in
+      for identifier in identifiers + [revert.identifier] {
+        try transaction.execute("DELETE FROM schema_migrations WHERE identifier = $1", [.text(identifier)])
+      }
+    }
+    await store.close()
+  }
 
   @Test func messagesAndUploadsOfAnEarlierFormatAreUnchanged() async throws {
     let fixture = try Fixture()
@@ -47,6 +64,7 @@ import Testing
         for sql in Self.downgradeSQL { try transaction.execute(sql) }
       }
     }
+    try await revert(fixture, "0003-time-fields", "0004-ended-exports-and-wakes")
     let link = FakeNotifications()
     try await fixture.run(link: link) { component in
       #expect(try await component.updates("phone") == published)
@@ -74,10 +92,8 @@ import Testing
       try await component.register("pad", .writer, bruno)
       fixture.clock.advance(ms: 1_000)
       _ = try await component.exporter?.step()
-      try await component.store.write { transaction in
-        for sql in Self.beforeWakesSQL { try transaction.execute(sql) }
-      }
     }
+    try await revert(fixture, "0004-ended-exports-and-wakes")
     try await fixture.run(link: link) { component in
       #expect(try await component.zone().exportsNotifications == false)
       let other = try await component.zones.getZone(.init(), context: bruno).zone
