@@ -17,13 +17,14 @@ package struct DialectConfiguration: Sendable {
 
   /// Creates the enabled dialects in order of precedence, after publishing with one line, which is always served.
   package func dialects(nowMs: @escaping @Sendable () -> Int64) -> [any HTTPDialect] {
-    [PublishRoute(nowMs: nowMs)] + Dialect.allCases.filter(enabled.contains).map { dialect -> any HTTPDialect in
-      switch dialect {
-      case .kilwinning: KilwinningDialect(isCookieSecure: areCookiesSecure, nowMs: nowMs)
-      case .zentik: ZentikDialect(nowMs: nowMs)
-      case .firebase: FirebaseDialect(configuration: firebase, nowMs: nowMs)
+    [PublishRoute(nowMs: nowMs)]
+      + Dialect.allCases.filter(enabled.contains).map { dialect -> any HTTPDialect in
+        switch dialect {
+        case .kilwinning: KilwinningDialect(isCookieSecure: areCookiesSecure, nowMs: nowMs)
+        case .zentik: ZentikDialect(nowMs: nowMs)
+        case .firebase: FirebaseDialect(configuration: firebase, nowMs: nowMs)
+        }
       }
-    }
   }
 }
 

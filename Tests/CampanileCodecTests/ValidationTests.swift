@@ -32,7 +32,7 @@ struct ValidationTests {
     return violations.items.map { "\($0.field) \($0.reason)" }
   }
 
-  /// Texts of up to three words of the search, with U+0000 at each place, and of the bytes beside it.
+  /// Texts of up to three words of the search, with U+0000 at each place, and of the bytes next to it.
   @Test func zeroIsFoundAtEachPlace() {
     for count in 0...40 {
       for filling in ["\u{1}", "\u{7F}", "é", "\u{80}"] {

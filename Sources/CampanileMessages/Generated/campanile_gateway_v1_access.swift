@@ -261,7 +261,7 @@ public struct CreateApiKeyRequest: ValidatedMessage {
 
   private static let textPattern1 = TextPattern(.init(0x0, 0x7fffffe00000000, 1, 1), .init(0x7ff200000000000, 0x7fffffe00000000, 0, 39))
 
-  private static let textPattern2 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
+  private static let textPattern2 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 0, 128))
 
   public func validate(into violations: inout Violations) {
     violations.pattern(self.principal, "principal", Self.textPattern0, "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -", reason: "PRINCIPAL_INVALID")
@@ -273,7 +273,7 @@ public struct CreateApiKeyRequest: ValidatedMessage {
     }
     violations.textBytes(self.description, "description", max: 256)
     violations.text(self.requestId, "requestId", max: 64)
-    if !(self.deviceId.isEmpty) { violations.pattern(self.deviceId, "deviceId", Self.textPattern2, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
+    violations.pattern(self.deviceId, "deviceId", Self.textPattern2, "must be at most 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID")
   }
 }
 

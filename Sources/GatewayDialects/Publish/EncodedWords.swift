@@ -45,8 +45,8 @@ enum EncodedWords {
       switch byte {
       case UInt8(ascii: "_"): bytes.append(UInt8(ascii: " "))
       case UInt8(ascii: "="):
-        guard let digits = String(validating: rest.prefix(2), as: UTF8.self), let value = Hexadecimal.bytes(digits),
-          value.count == 1
+        guard let digits = String(validating: rest.prefix(2), as: UTF8.self),
+          let value = Hexadecimal.bytes(digits.lowercased()), value.count == 1
         else { return nil }
         bytes += value
         rest = rest.dropFirst(2)

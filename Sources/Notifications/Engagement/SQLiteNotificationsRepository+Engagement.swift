@@ -66,12 +66,16 @@ extension SQLiteNotificationsRepository {
       ])
     if isFirst { try count(draft, copy, nowMs: nowMs, transaction) }
     let outcome = Int64(EngagementRules.outcome(draft.kind).rawValue)
-    try transaction.execute(
-      Self.recordSQL,
-      key + [
-        .integer(eventMs), .text(draft.deviceID), .integer(outcome), .text(draft.actionID), .null,
-        .text(draft.pushID),
-      ])
+    // The log has one record for a device, push, outcome and millisecond, so simultaneous actions get the next ones.
+    for recordMs in eventMs..<(eventMs + Int64(EngagementRules.reportsPerCopyMax)) {
+      let added = try transaction.execute(
+        Self.recordSQL,
+        key + [
+          .integer(recordMs), .text(draft.deviceID), .integer(outcome), .text(draft.actionID), .null,
+          .text(draft.pushID),
+        ])
+      if added > 0 { break }
+    }
     publishers.insert(copy.ownerID)
     if copy.isShared {
       let arguments: [SQLValue] = [.text(copy.bucketID), .text(copy.ownerID)]
