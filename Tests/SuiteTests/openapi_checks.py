@@ -18,6 +18,8 @@ BEYOND_SCHEMAS = {
     # These depend on several fields: on a header and a field, a mask, a range, an order, or the type of an action.
     "REQUIRED", "TIME_RANGE_EMPTY", "FIELD_TWICE", "FIELD_NOT_ALLOWED", "FIELD_MASK_INVALID", "ACTION_VALUE_INVALID",
     "DATES_OUT_OF_ORDER",
+    # Two entries have the same name.
+    "NAME_REPEATED",
     # A field accepts only some values of its enum.
     "ENUM_UNKNOWN",
     # The text is a day that the calendar lacks, a scope, or a principal.
@@ -122,6 +124,9 @@ class Canonical:
     def request_is_valid(self):
         for parameter in map(self.resolved, self.definition.get("parameters", [])):
             place = {"path": self.case.path_parameters, "query": self.case.query, "header": self.case.headers}[parameter["in"]] or {}
+            # A range that is not understood is ignored (RFC 9110, section 14.2).
+            if parameter["name"] == "Range":
+                continue
             # An empty query parameter is an absent field.
             if parameter["in"] == "query" and not parameter.get("required") and place.get(parameter["name"]) == "":
                 continue

@@ -93,7 +93,7 @@ struct AssetContentPath {
   private func parameters(_ names: [String], of message: String, _ schemas: inout SchemaTrees) -> [JSONTree] {
     guard let message = schemas.contract.messages[message] else { return [] }
     return message.fields.filter { names.contains($0.name) || names.contains($0.jsonName) }.map { field in
-      var parameter = Self.parameter(field.jsonName, in: "query", schemas.value(of: field, in: message))
+      var parameter = Self.parameter(field.jsonName, in: "query", schemas.queryValue(of: field, in: message))
       if !field.documentation.isEmpty { parameter.set("description", .string(field.documentation.text)) }
       return parameter
     }

@@ -80,10 +80,7 @@ struct Operation {
     guard binding.body != .whole else { return [] }
     return unboundFields.compactMap { field in
       if binding.body == .field(field.name) || !SchemaTrees.isSimple(field.kind) { return nil }
-      var schema = schemas.value(of: field, in: request)
-      if case .string = field.kind, !field.isRepeated, !field.rules.hasPattern {
-        schema.set("pattern", .string(TextPatterns.query))
-      }
+      var schema = schemas.queryValue(of: field, in: request)
       if let number = field.defaultNumber { schema.set("default", SchemaTrees.number(number, field.kind)) }
       var parameter = JSONTree.object([
         "name": .string(field.jsonName), "in": .string("query"), "required": .bool(field.isRequired), "schema": schema,

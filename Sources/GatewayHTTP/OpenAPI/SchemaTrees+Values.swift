@@ -33,6 +33,15 @@ extension SchemaTrees {
     }
   }
 
+  /// Returns the schema of a field's value as a query parameter.
+  mutating func queryValue(of field: Contract.Field, in message: Contract.Message) -> JSONTree {
+    var schema = value(of: field, in: message)
+    if case .string = field.kind, !field.isRepeated, !field.rules.hasPattern {
+      schema.set("pattern", .string(TextPatterns.query))
+    }
+    return schema
+  }
+
   /// Returns the schema of a field's value with its constraints.
   ///
   /// - Parameter message: The message of the field.
