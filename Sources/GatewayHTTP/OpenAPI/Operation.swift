@@ -214,9 +214,3 @@ extension Contract.Method {
   /// The service's name without its package.
   var shortService: String { String(service.split(separator: ".").last ?? "") }
 }
-
-extension FieldRules {
-  fileprivate var hasPattern: Bool {
-    if case .text(_, _, let pattern, let values)? = kind { pattern != nil || !values.isEmpty } else { false }
-  }
-}

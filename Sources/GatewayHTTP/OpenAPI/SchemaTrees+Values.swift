@@ -174,3 +174,10 @@ extension JSONTree {
     return type != "object" && type != "array"
   }
 }
+
+extension FieldRules {
+  /// Whether the contract gives the text a pattern or a list of values.
+  var hasPattern: Bool {
+    if case .text(_, _, let pattern, let values)? = kind { pattern != nil || !values.isEmpty } else { false }
+  }
+}
