@@ -4,8 +4,11 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// AccessService manages the API keys of external callers. Every method requires the scope `admin`.
+/// AccessService manages the API keys of external callers, and tells callers who they are. All methods but GetCaller
+/// require the scope `admin`.
 public protocol AccessServiceProtocol: RPCService {
+  /// GetCaller returns the caller's identity and rights, and the services that the gateway reaches.
+  func getCaller(_ request: GetCallerRequest, context: CallContext) async throws -> GetCallerResponse
   /// CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
   /// RESOURCE_EXHAUSTED, reason KEY_LIMIT.
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse
@@ -22,6 +25,9 @@ public protocol AccessServiceProtocol: RPCService {
 extension AccessServiceProtocol {
   /// Registers every method of the service with its handler.
   public func register(in registry: inout MethodRegistry) {
+    registry.unary(AccessServiceMethods.getCaller) { request, context in
+      try await self.getCaller(request, context: context)
+    }
     registry.unary(AccessServiceMethods.createApiKey) { request, context in
       try await self.createApiKey(request, context: context)
     }

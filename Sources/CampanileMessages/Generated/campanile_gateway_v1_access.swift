@@ -731,11 +731,366 @@ public struct RotateApiKeyResponse: ProtoMessage {
   }
 }
 
+public struct GetCallerRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.GetCallerRequest" }
+
+  public init() {}
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var more = try reader.beginObject()
+    while more {
+      _ = try reader.key()
+      try reader.skipValue()
+      more = try reader.nextMember()
+    }
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    writer.endObject(object)
+  }
+}
+
+public struct GetCallerResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.GetCallerResponse" }
+
+  public var caller: Caller?
+  /// The services behind the gateway, by name.
+  public var services: [GatewayService] = []
+
+  public init() {}
+
+  public init(caller: Caller? = nil, services: [GatewayService] = []) {
+    self.caller = caller
+    self.services = services
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.caller = try Caller(from: &reader)
+      case 1:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.services.append(try GatewayService(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("caller") { return 0 }
+    case 8:
+      if name.matches("services") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.caller {
+      writer.name(",\"caller\":")
+      value.encode(to: &writer)
+    }
+    if !self.services.isEmpty {
+      writer.name(",\"services\":")
+      let array = writer.beginArray()
+      for element in self.services {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    writer.endObject(object)
+  }
+}
+
+/// Caller is the identity of a call's caller.
+public struct Caller: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.Caller" }
+
+  /// `user/<id>` or `service/<id>`.
+  public var principal: String = ""
+  /// As in ApiKey. Empty grants reading and writing in every service, without `operate` and `admin`.
+  public var scopes: [String] = []
+  public var kind: Caller.CredentialKind = Caller.CredentialKind()
+  /// The API key, also that of a console session; empty if there is none.
+  public var keyId: String = ""
+  /// The console session; empty if the call has none.
+  public var sessionId: String = ""
+  /// The device that the credential is bound to; empty for none.
+  public var deviceId: String = ""
+  /// The time at which the credential ends; absent if it does not expire. A console session ends earlier if it is idle.
+  public var expireTime: ProtoTimestamp?
+  /// The member of the lodge who signed in to the console with a name and a PIN; empty for other callers.
+  public var lodgeMemberId: String = ""
+
+  public init() {}
+
+  public init(principal: String = "", scopes: [String] = [], kind: Caller.CredentialKind = Caller.CredentialKind(), keyId: String = "", sessionId: String = "", deviceId: String = "", expireTime: ProtoTimestamp? = nil, lodgeMemberId: String = "") {
+    self.principal = principal
+    self.scopes = scopes
+    self.kind = kind
+    self.keyId = keyId
+    self.sessionId = sessionId
+    self.deviceId = deviceId
+    self.expireTime = expireTime
+    self.lodgeMemberId = lodgeMemberId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.principal = try reader.string()
+      case 1:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.scopes.append(try reader.string())
+          moreElements = try reader.nextElement()
+        }
+      case 2:
+        self.kind = try reader.enumeration(Caller.CredentialKind.self)
+      case 3:
+        self.keyId = try reader.string()
+      case 4:
+        self.sessionId = try reader.string()
+      case 5:
+        self.deviceId = try reader.string()
+      case 6:
+        self.expireTime = try ProtoTimestamp(from: &reader)
+      case 7:
+        self.lodgeMemberId = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("kind") { return 2 }
+    case 5:
+      if name.matches("keyId") { return 3 }
+    case 6:
+      if name.matches("scopes") { return 1 }
+      if name.matches("key_id") { return 3 }
+    case 8:
+      if name.matches("deviceId") { return 5 }
+    case 9:
+      if name.matches("principal") { return 0 }
+      if name.matches("sessionId") { return 4 }
+      if name.matches("device_id") { return 5 }
+    case 10:
+      if name.matches("session_id") { return 4 }
+      if name.matches("expireTime") { return 6 }
+    case 11:
+      if name.matches("expire_time") { return 6 }
+    case 13:
+      if name.matches("lodgeMemberId") { return 7 }
+    case 15:
+      if name.matches("lodge_member_id") { return 7 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.principal.isEmpty {
+      writer.name(",\"principal\":")
+      writer.string(self.principal)
+    }
+    if !self.scopes.isEmpty {
+      writer.name(",\"scopes\":")
+      let array = writer.beginArray()
+      for element in self.scopes {
+        writer.nextElement()
+        writer.string(element)
+      }
+      writer.endArray(array)
+    }
+    if self.kind.rawValue != 0 {
+      writer.name(",\"kind\":")
+      writer.enumeration(self.kind)
+    }
+    if !self.keyId.isEmpty {
+      writer.name(",\"keyId\":")
+      writer.string(self.keyId)
+    }
+    if !self.sessionId.isEmpty {
+      writer.name(",\"sessionId\":")
+      writer.string(self.sessionId)
+    }
+    if !self.deviceId.isEmpty {
+      writer.name(",\"deviceId\":")
+      writer.string(self.deviceId)
+    }
+    if let value = self.expireTime {
+      writer.name(",\"expireTime\":")
+      value.encode(to: &writer)
+    }
+    if !self.lodgeMemberId.isEmpty {
+      writer.name(",\"lodgeMemberId\":")
+      writer.string(self.lodgeMemberId)
+    }
+    writer.endObject(object)
+  }
+
+  /// The kind of credential that the caller presented.
+  public enum CredentialKind: ProtoEnum {
+    case unspecified
+    case apiKey
+    /// A token of the configured issuer.
+    case token
+    case certificate
+    /// The operator's internal token.
+    case `internal`
+    /// A session of the console.
+    case consoleSession
+    /// A number that the contract does not name; made by `init(rawValue:)` only.
+    case unrecognized(Int32)
+
+    public init() { self = .unspecified }
+
+    public init(rawValue: Int32) {
+      switch rawValue {
+      case 0: self = .unspecified
+      case 1: self = .apiKey
+      case 2: self = .token
+      case 3: self = .certificate
+      case 4: self = .`internal`
+      case 5: self = .consoleSession
+      default: self = .unrecognized(rawValue)
+      }
+    }
+
+    public var rawValue: Int32 {
+      switch self {
+      case .unspecified: 0
+      case .apiKey: 1
+      case .token: 2
+      case .certificate: 3
+      case .`internal`: 4
+      case .consoleSession: 5
+      case .unrecognized(let number): number
+      }
+    }
+
+    public var protoName: StaticString? {
+      switch self {
+      case .unspecified: "CREDENTIAL_KIND_UNSPECIFIED"
+      case .apiKey: "CREDENTIAL_KIND_API_KEY"
+      case .token: "CREDENTIAL_KIND_TOKEN"
+      case .certificate: "CREDENTIAL_KIND_CERTIFICATE"
+      case .`internal`: "CREDENTIAL_KIND_INTERNAL"
+      case .consoleSession: "CREDENTIAL_KIND_CONSOLE_SESSION"
+      case .unrecognized: nil
+      }
+    }
+
+    public static func number(named name: JSONName) -> Int32? {
+      switch name.count {
+      case 21:
+        if name.matches("CREDENTIAL_KIND_TOKEN") { return 2 }
+      case 23:
+        if name.matches("CREDENTIAL_KIND_API_KEY") { return 1 }
+      case 24:
+        if name.matches("CREDENTIAL_KIND_INTERNAL") { return 4 }
+      case 27:
+        if name.matches("CREDENTIAL_KIND_UNSPECIFIED") { return 0 }
+        if name.matches("CREDENTIAL_KIND_CERTIFICATE") { return 3 }
+      case 31:
+        if name.matches("CREDENTIAL_KIND_CONSOLE_SESSION") { return 5 }
+      default: break
+      }
+      return nil
+    }
+  }
+}
+
+/// GatewayService is a service behind the gateway.
+public struct GatewayService: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.GatewayService" }
+
+  /// As in scopes, such as `notifications`. The simulator of APNs is `simulator`.
+  public var name: String = ""
+  /// Whether one of its addresses is serving now.
+  public var serving: Bool = false
+
+  public init() {}
+
+  public init(name: String = "", serving: Bool = false) {
+    self.name = name
+    self.serving = serving
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.name = try reader.string()
+      case 1:
+        self.serving = try reader.bool()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("name") { return 0 }
+    case 7:
+      if name.matches("serving") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.name.isEmpty {
+      writer.name(",\"name\":")
+      writer.string(self.name)
+    }
+    if self.serving {
+      writer.name(",\"serving\":")
+      writer.bool(self.serving)
+    }
+    writer.endObject(object)
+  }
+}
+
 /// The methods of `campanile.gateway.v1.AccessService`.
 public enum AccessServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.gateway.v1.AccessService"
 
+  /// GetCaller returns the caller's identity and rights, and the services that the gateway reaches.
+  public static let getCaller = MethodDescriptor(
+    path: "campanile.gateway.v1.AccessService/GetCaller",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.gateway.v1.GetCallerRequest",
+    responseType: "campanile.gateway.v1.GetCallerResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/gateway/v1/caller", body: ""),
+    ], scope: "authenticated")
   /// CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
   /// RESOURCE_EXHAUSTED, reason KEY_LIMIT.
   public static let createApiKey = MethodDescriptor(
@@ -777,7 +1132,7 @@ public enum AccessServiceMethods {
     ], scope: "admin", hasSecretResponse: true)
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createApiKey, listApiKeys, revokeApiKey, rotateApiKey]
+  public static let all: [MethodDescriptor] = [getCaller, createApiKey, listApiKeys, revokeApiKey, rotateApiKey]
 }
 
 /// Calls `campanile.gateway.v1.AccessService`.
@@ -786,6 +1141,11 @@ public struct AccessServiceClient: Sendable {
 
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
+
+  /// GetCaller returns the caller's identity and rights, and the services that the gateway reaches.
+  public func getCaller(_ request: GetCallerRequest, options: CallOptions = .init()) async throws -> GetCallerResponse {
+    try await caller.unary(AccessServiceMethods.getCaller, request, options: options)
+  }
 
   /// CreateApiKey creates a key and returns its secret, which is never returned again. At most 100000 keys; one more:
   /// RESOURCE_EXHAUSTED, reason KEY_LIMIT.

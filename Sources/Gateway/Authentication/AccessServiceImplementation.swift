@@ -4,9 +4,13 @@ import CampanileCodec
 import CampanileRPC
 import CampanileStore
 
-/// Implements `AccessService`. Admission has already checked that the caller has the scope `admin`.
+/// Implements `AccessService`. Admission has already checked the caller's scope.
 struct AccessServiceImplementation: AccessServiceProtocol {
   let keys: KeyStore
+
+  func getCaller(_ request: GetCallerRequest, context: CallContext) async throws -> GetCallerResponse {
+    throw RPCError(.unimplemented, "not available", reason: "METHOD_UNKNOWN")
+  }
 
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse {
     try request.checkConstraints()
