@@ -812,14 +812,20 @@ export interface Push {
   traceId?: string | undefined;
   /** The time of the next attempt of a waiting push. */
   dueTime?: Timestamp | undefined;
+  /** The push token that it is for. Empty for a broadcast, and for pushes that ended before the service stored it. */
+  tokenId?: string | undefined;
 }
 
 export interface GetPushRequest {
   apnsId?: string | undefined;
+  /** Returns the payload, too. */
+  includePayload?: boolean | undefined;
 }
 
 export interface GetPushResponse {
   push?: Push | undefined;
+  /** The payload as it is sent, a JSON object. Empty if it was not requested, or is no longer kept. */
+  payloadJson?: string | undefined;
 }
 
 export interface ListPushesRequest {
@@ -830,11 +836,74 @@ export interface ListPushesRequest {
   /** 0 means 50; more than 1000 means 1000. */
   pageSize?: number | undefined;
   pageToken?: string | undefined;
+  /** Returns only pushes with this result. */
+  status?: PushStatus | undefined;
+  /** Returns only pushes with this purpose. */
+  action?: PushAction | undefined;
+  /** Returns only pushes of this bundle id. */
+  app?: string | undefined;
+  /** Returns only pushes that ended with this reason, such as `Unregistered`. */
+  reason?: string | undefined;
+  /** Returns only pushes that were queued at this time or later. */
+  startTime?: Timestamp | undefined;
+  /** Returns only pushes that were queued before this time. */
+  endTime?: Timestamp | undefined;
+  /** Returns only pushes to this push token; needs `user_id`. */
+  tokenId?: string | undefined;
 }
 
 export interface ListPushesResponse {
   pushes?: Push[] | undefined;
   nextPageToken?: string | undefined;
+  /** A token for WatchPushes, which was taken before the page was read. */
+  resumeToken?: string | undefined;
+}
+
+export interface WatchPushesRequest {
+  /** The token of the last processed response, of a list or of a watch. Empty starts with the next end of a push. */
+  resumeToken?: string | undefined;
+  /** Watches only pushes of this user; empty for all. */
+  userId?: string | undefined;
+  /** Watches only pushes of this activity; empty for all. */
+  activityId?: string | undefined;
+}
+
+export interface WatchPushesResponse {
+  /** The token to resume after this event. */
+  resumeToken?: string | undefined;
+  /** At most one member of the oneof `event` is set. */
+  started?: WatchPushesResponse.WatchStarted | undefined;
+  /** At most one member of the oneof `event` is set. */
+  push?: Push | undefined;
+}
+export namespace WatchPushesResponse {
+
+  /** WatchStarted is the first message of every watch. */
+  export type WatchStarted = Record<string, never>;
+}
+
+export interface ListActivityUsersRequest {
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+  /** Returns only users whose id begins so. */
+  userIdPrefix?: string | undefined;
+}
+
+export interface ListActivityUsersResponse {
+  users?: ActivityUser[] | undefined;
+  nextPageToken?: string | undefined;
+}
+
+/** ActivityUser is a user with activities or tokens. */
+export interface ActivityUser {
+  userId?: string | undefined;
+  /** Live activities. */
+  activityCount?: Int64 | undefined;
+  /** Tokens in use. */
+  tokenCount?: Int64 | undefined;
+  /** The newest change of an activity that the change log still has; absent without one. */
+  changeTime?: Timestamp | undefined;
 }
 
 export interface ListDeadLettersRequest {
@@ -914,14 +983,26 @@ export interface PushStatistics {
 }
 
 /**
- * PushDeliveryService shows the delivery results of pushes. For services of the suite with the scope
- * `activities:operate`, and operators.
+ * PushDeliveryService shows the delivery results of pushes, and the users that they are for. For services of the suite
+ * with the scope `activities:operate`, and operators.
  */
 export declare const PushDeliveryService: {
-  /** GetPush returns a push, whether it is waiting or has ended. */
+  /**
+   * GetPush returns a push, whether it is waiting or has ended. Its payload is kept while it waits, and while it is a
+   * dead letter.
+   */
   readonly getPush: UnaryMethod<GetPushRequest, GetPushResponse>;
-  /** ListPushes pages through the pushes that have ended, newest first. */
+  /**
+   * ListPushes pages through the pushes that have ended, newest first: by the time at which they were queued. With
+   * filters a page reads at most 10,000 pushes of the delivery log, so it may be empty although more pages follow.
+   */
   readonly listPushes: UnaryMethod<ListPushesRequest, ListPushesResponse>;
+  /**
+   * WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
+   * are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+   * OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+   */
+  readonly watchPushes: ResumableMethod<WatchPushesRequest, WatchPushesResponse>;
   /** ListDeadLetters pages through the pushes that were given up, oldest first. */
   readonly listDeadLetters: UnaryMethod<ListDeadLettersRequest, ListDeadLettersResponse>;
   /**
@@ -933,6 +1014,8 @@ export declare const PushDeliveryService: {
   readonly deleteDeadLetters: UnaryMethod<DeleteDeadLettersRequest, DeleteDeadLettersResponse>;
   /** ListPushStatistics pages through an app's counts by hour, oldest first. */
   readonly listPushStatistics: UnaryMethod<ListPushStatisticsRequest, ListPushStatisticsResponse>;
+  /** ListActivityUsers pages through the users with activities or tokens, by id. */
+  readonly listActivityUsers: UnaryMethod<ListActivityUsersRequest, ListActivityUsersResponse>;
 };
 
 /** PushTokenKind is the purpose of a token. */

@@ -110,6 +110,10 @@ export const PushDeliveryService = {
     path: "campanile.activities.v1.PushDeliveryService/ListPushes",
     kind: "unary", idempotency: "noSideEffects",
   },
+  watchPushes: {
+    path: "campanile.activities.v1.PushDeliveryService/WatchPushes",
+    kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
+  },
   listDeadLetters: {
     path: "campanile.activities.v1.PushDeliveryService/ListDeadLetters",
     kind: "unary", idempotency: "noSideEffects",
@@ -124,6 +128,10 @@ export const PushDeliveryService = {
   },
   listPushStatistics: {
     path: "campanile.activities.v1.PushDeliveryService/ListPushStatistics",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  listActivityUsers: {
+    path: "campanile.activities.v1.PushDeliveryService/ListActivityUsers",
     kind: "unary", idempotency: "noSideEffects",
   },
 };

@@ -675,13 +675,55 @@ export interface RecordDeliveriesResponse {
   recordedCount?: number | undefined;
 }
 
+export interface ExplainUserDeliveryRequest {
+  userId?: string | undefined;
+  notificationId?: string | undefined;
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+}
+
+export interface ExplainUserDeliveryResponse {
+  /** Oldest first. */
+  records?: DeliveryRecord[] | undefined;
+  nextPageToken?: string | undefined;
+}
+
+export interface ListNotificationUsersRequest {
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+  /** Returns only users whose id begins so. */
+  userIdPrefix?: string | undefined;
+}
+
+export interface ListNotificationUsersResponse {
+  users?: NotificationUser[] | undefined;
+  nextPageToken?: string | undefined;
+}
+
+/** NotificationUser is a user with buckets, notifications or settings. */
+export interface NotificationUser {
+  userId?: string | undefined;
+  bucketCount?: Int64 | undefined;
+  notificationCount?: Int64 | undefined;
+  unreadCount?: Int64 | undefined;
+  scheduledCount?: Int64 | undefined;
+  /** The newest change that the change log still has; absent without one. */
+  changeTime?: Timestamp | undefined;
+}
+
 /**
- * DeliveryService records the results reported by push services. Callers are services with the scope
- * `notifications:operate`, or have the scope `admin`.
+ * DeliveryService records the results reported by push services, and shows operators the users and their deliveries.
+ * Callers are services with the scope `notifications:operate`, or have the scope `admin`.
  */
 export declare const DeliveryService: {
   /** RecordDeliveries appends to the delivery log of notifications. Existing records are not added again. */
   readonly recordDeliveries: UnaryMethod<RecordDeliveriesRequest, RecordDeliveriesResponse>;
+  /** ExplainUserDelivery pages through the delivery log of a user's notification, like ExplainDelivery. */
+  readonly explainUserDelivery: UnaryMethod<ExplainUserDeliveryRequest, ExplainUserDeliveryResponse>;
+  /** ListNotificationUsers pages through the users of the service, by id. */
+  readonly listNotificationUsers: UnaryMethod<ListNotificationUsersRequest, ListNotificationUsersResponse>;
 };
 
 /** EngagementKind is what a device or its user did with a notification. */

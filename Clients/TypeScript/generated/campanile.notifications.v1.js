@@ -80,6 +80,14 @@ export const DeliveryService = {
     path: "campanile.notifications.v1.DeliveryService/RecordDeliveries",
     kind: "unary", idempotency: "idempotent",
   },
+  explainUserDelivery: {
+    path: "campanile.notifications.v1.DeliveryService/ExplainUserDelivery",
+    kind: "unary", idempotency: "noSideEffects",
+  },
+  listNotificationUsers: {
+    path: "campanile.notifications.v1.DeliveryService/ListNotificationUsers",
+    kind: "unary", idempotency: "noSideEffects",
+  },
 };
 
 export const EngagementService = {

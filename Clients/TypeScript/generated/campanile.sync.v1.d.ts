@@ -1000,6 +1000,32 @@ export namespace WatchZoneChangesResponse {
   export type WatchStarted = Record<string, never>;
 }
 
+export interface ListSyncUsersRequest {
+  /** 0 means 50; more than 1000 means 1000. */
+  pageSize?: number | undefined;
+  pageToken?: string | undefined;
+  /** Returns only users whose id begins so. */
+  userIdPrefix?: string | undefined;
+}
+
+export interface ListSyncUsersResponse {
+  users?: SyncUser[] | undefined;
+  nextPageToken?: string | undefined;
+}
+
+/** SyncUser is a user with zones or devices. */
+export interface SyncUser {
+  userId?: string | undefined;
+  zoneCount?: Int64 | undefined;
+  deviceCount?: Int64 | undefined;
+  /** Open uploads. */
+  uploadCount?: Int64 | undefined;
+  /** Stored bytes, with retained versions. */
+  usedBytes?: Int64 | undefined;
+  /** The newest change of a zone; absent without zones. */
+  changeTime?: Timestamp | undefined;
+}
+
 /**
  * ZonesService manages zones and lists their changes. All objects belong to the calling user; another user's object is
  * NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`.
@@ -1038,4 +1064,9 @@ export declare const ZonesService: {
    * same error as ListZoneChanges.
    */
   readonly watchZoneChanges: ResumableMethod<WatchZoneChangesRequest, WatchZoneChangesResponse>;
+  /**
+   * ListSyncUsers pages through the users with zones or devices, by id. For services of the suite with the scope
+   * `sync:operate`, and operators.
+   */
+  readonly listSyncUsers: UnaryMethod<ListSyncUsersRequest, ListSyncUsersResponse>;
 };

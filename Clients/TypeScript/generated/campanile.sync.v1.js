@@ -135,4 +135,8 @@ export const ZonesService = {
     path: "campanile.sync.v1.ZonesService/WatchZoneChanges",
     kind: "serverStreaming", idempotency: "noSideEffects", token: "resumeToken",
   },
+  listSyncUsers: {
+    path: "campanile.sync.v1.ZonesService/ListSyncUsers",
+    kind: "unary", idempotency: "noSideEffects",
+  },
 };

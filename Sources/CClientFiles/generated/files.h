@@ -42,15 +42,21 @@ static const unsigned char file_13[] = {
 #embed "../../../Clients/TypeScript/generated/campanile.shared.v1.js"
 };
 static const unsigned char file_14[] = {
-#embed "../../../Clients/TypeScript/generated/campanile.sync.v1.d.ts"
+#embed "../../../Clients/TypeScript/generated/campanile.simulator.v1.d.ts"
 };
 static const unsigned char file_15[] = {
-#embed "../../../Clients/TypeScript/generated/campanile.sync.v1.js"
+#embed "../../../Clients/TypeScript/generated/campanile.simulator.v1.js"
 };
 static const unsigned char file_16[] = {
-#embed "../../../Clients/TypeScript/generated/grpc.health.v1.d.ts"
+#embed "../../../Clients/TypeScript/generated/campanile.sync.v1.d.ts"
 };
 static const unsigned char file_17[] = {
+#embed "../../../Clients/TypeScript/generated/campanile.sync.v1.js"
+};
+static const unsigned char file_18[] = {
+#embed "../../../Clients/TypeScript/generated/grpc.health.v1.d.ts"
+};
+static const unsigned char file_19[] = {
 #embed "../../../Clients/TypeScript/generated/grpc.health.v1.js"
 };
 static const struct campanile_client_file files[] = {
@@ -68,8 +74,10 @@ static const struct campanile_client_file files[] = {
   {"generated/campanile.rpc.v1.js", "text/javascript; charset=utf-8", file_11, sizeof file_11},
   {"generated/campanile.shared.v1.d.ts", "application/typescript; charset=utf-8", file_12, sizeof file_12},
   {"generated/campanile.shared.v1.js", "text/javascript; charset=utf-8", file_13, sizeof file_13},
-  {"generated/campanile.sync.v1.d.ts", "application/typescript; charset=utf-8", file_14, sizeof file_14},
-  {"generated/campanile.sync.v1.js", "text/javascript; charset=utf-8", file_15, sizeof file_15},
-  {"generated/grpc.health.v1.d.ts", "application/typescript; charset=utf-8", file_16, sizeof file_16},
-  {"generated/grpc.health.v1.js", "text/javascript; charset=utf-8", file_17, sizeof file_17},
+  {"generated/campanile.simulator.v1.d.ts", "application/typescript; charset=utf-8", file_14, sizeof file_14},
+  {"generated/campanile.simulator.v1.js", "text/javascript; charset=utf-8", file_15, sizeof file_15},
+  {"generated/campanile.sync.v1.d.ts", "application/typescript; charset=utf-8", file_16, sizeof file_16},
+  {"generated/campanile.sync.v1.js", "text/javascript; charset=utf-8", file_17, sizeof file_17},
+  {"generated/grpc.health.v1.d.ts", "application/typescript; charset=utf-8", file_18, sizeof file_18},
+  {"generated/grpc.health.v1.js", "text/javascript; charset=utf-8", file_19, sizeof file_19},
 };

@@ -4,13 +4,19 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// PushDeliveryService shows the delivery results of pushes. For services of the suite with the scope
-/// `activities:operate`, and operators.
+/// PushDeliveryService shows the delivery results of pushes, and the users that they are for. For services of the suite
+/// with the scope `activities:operate`, and operators.
 public protocol PushDeliveryServiceProtocol: RPCService {
-  /// GetPush returns a push, whether it is waiting or has ended.
+  /// GetPush returns a push, whether it is waiting or has ended. Its payload is kept while it waits, and while it is a
+  /// dead letter.
   func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse
-  /// ListPushes pages through the pushes that have ended, newest first.
+  /// ListPushes pages through the pushes that have ended, newest first: by the time at which they were queued. With
+  /// filters a page reads at most 10,000 pushes of the delivery log, so it may be empty although more pages follow.
   func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse
+  /// WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
+  /// are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+  /// OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+  func watchPushes(_ request: WatchPushesRequest, context: CallContext, responses: ResponseSink<WatchPushesResponse>) async throws
   /// ListDeadLetters pages through the pushes that were given up, oldest first.
   func listDeadLetters(_ request: ListDeadLettersRequest, context: CallContext) async throws -> ListDeadLettersResponse
   /// ReplayDeadLetters sends dead letters again, under the same ids. A state that was replaced by a newer one is
@@ -20,6 +26,8 @@ public protocol PushDeliveryServiceProtocol: RPCService {
   func deleteDeadLetters(_ request: DeleteDeadLettersRequest, context: CallContext) async throws -> DeleteDeadLettersResponse
   /// ListPushStatistics pages through an app's counts by hour, oldest first.
   func listPushStatistics(_ request: ListPushStatisticsRequest, context: CallContext) async throws -> ListPushStatisticsResponse
+  /// ListActivityUsers pages through the users with activities or tokens, by id.
+  func listActivityUsers(_ request: ListActivityUsersRequest, context: CallContext) async throws -> ListActivityUsersResponse
 }
 
 extension PushDeliveryServiceProtocol {
@@ -30,6 +38,9 @@ extension PushDeliveryServiceProtocol {
     }
     registry.unary(PushDeliveryServiceMethods.listPushes) { request, context in
       try await self.listPushes(request, context: context)
+    }
+    registry.serverStreaming(PushDeliveryServiceMethods.watchPushes) { request, context, responses in
+      try await self.watchPushes(request, context: context, responses: responses)
     }
     registry.unary(PushDeliveryServiceMethods.listDeadLetters) { request, context in
       try await self.listDeadLetters(request, context: context)
@@ -42,6 +53,9 @@ extension PushDeliveryServiceProtocol {
     }
     registry.unary(PushDeliveryServiceMethods.listPushStatistics) { request, context in
       try await self.listPushStatistics(request, context: context)
+    }
+    registry.unary(PushDeliveryServiceMethods.listActivityUsers) { request, context in
+      try await self.listActivityUsers(request, context: context)
     }
   }
 }

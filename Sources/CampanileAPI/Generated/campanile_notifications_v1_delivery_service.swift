@@ -4,11 +4,15 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// DeliveryService records the results reported by push services. Callers are services with the scope
-/// `notifications:operate`, or have the scope `admin`.
+/// DeliveryService records the results reported by push services, and shows operators the users and their deliveries.
+/// Callers are services with the scope `notifications:operate`, or have the scope `admin`.
 public protocol DeliveryServiceProtocol: RPCService {
   /// RecordDeliveries appends to the delivery log of notifications. Existing records are not added again.
   func recordDeliveries(_ request: RecordDeliveriesRequest, context: CallContext) async throws -> RecordDeliveriesResponse
+  /// ExplainUserDelivery pages through the delivery log of a user's notification, like ExplainDelivery.
+  func explainUserDelivery(_ request: ExplainUserDeliveryRequest, context: CallContext) async throws -> ExplainUserDeliveryResponse
+  /// ListNotificationUsers pages through the users of the service, by id.
+  func listNotificationUsers(_ request: ListNotificationUsersRequest, context: CallContext) async throws -> ListNotificationUsersResponse
 }
 
 extension DeliveryServiceProtocol {
@@ -16,6 +20,12 @@ extension DeliveryServiceProtocol {
   public func register(in registry: inout MethodRegistry) {
     registry.unary(DeliveryServiceMethods.recordDeliveries) { request, context in
       try await self.recordDeliveries(request, context: context)
+    }
+    registry.unary(DeliveryServiceMethods.explainUserDelivery) { request, context in
+      try await self.explainUserDelivery(request, context: context)
+    }
+    registry.unary(DeliveryServiceMethods.listNotificationUsers) { request, context in
+      try await self.listNotificationUsers(request, context: context)
     }
   }
 }

@@ -31,6 +31,9 @@ public protocol ZonesServiceProtocol: RPCService {
   /// WatchZoneChanges streams every commit of a zone in commit order. It resumes after `resume_token` and ends with the
   /// same error as ListZoneChanges.
   func watchZoneChanges(_ request: WatchZoneChangesRequest, context: CallContext, responses: ResponseSink<WatchZoneChangesResponse>) async throws
+  /// ListSyncUsers pages through the users with zones or devices, by id. For services of the suite with the scope
+  /// `sync:operate`, and operators.
+  func listSyncUsers(_ request: ListSyncUsersRequest, context: CallContext) async throws -> ListSyncUsersResponse
 }
 
 extension ZonesServiceProtocol {
@@ -56,6 +59,9 @@ extension ZonesServiceProtocol {
     }
     registry.serverStreaming(ZonesServiceMethods.watchZoneChanges) { request, context, responses in
       try await self.watchZoneChanges(request, context: context, responses: responses)
+    }
+    registry.unary(ZonesServiceMethods.listSyncUsers) { request, context in
+      try await self.listSyncUsers(request, context: context)
     }
   }
 }

@@ -272,10 +272,12 @@ public struct Push: ProtoMessage {
   public var traceId: String = ""
   /// The time of the next attempt of a waiting push.
   public var dueTime: ProtoTimestamp?
+  /// The push token that it is for. Empty for a broadcast, and for pushes that ended before the service stored it.
+  public var tokenId: String = ""
 
   public init() {}
 
-  public init(apnsId: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", environment: String = "", userId: String = "", activityId: String = "", pushType: ApnsPushType = ApnsPushType(), urgency: PushUrgency = PushUrgency(), attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", queueTime: ProtoTimestamp? = nil, settleTime: ProtoTimestamp? = nil, latency: ProtoDuration? = nil, traceId: String = "", dueTime: ProtoTimestamp? = nil) {
+  public init(apnsId: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", environment: String = "", userId: String = "", activityId: String = "", pushType: ApnsPushType = ApnsPushType(), urgency: PushUrgency = PushUrgency(), attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", queueTime: ProtoTimestamp? = nil, settleTime: ProtoTimestamp? = nil, latency: ProtoDuration? = nil, traceId: String = "", dueTime: ProtoTimestamp? = nil, tokenId: String = "") {
     self.apnsId = apnsId
     self.status = status
     self.action = action
@@ -293,6 +295,7 @@ public struct Push: ProtoMessage {
     self.latency = latency
     self.traceId = traceId
     self.dueTime = dueTime
+    self.tokenId = tokenId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -334,6 +337,8 @@ public struct Push: ProtoMessage {
         self.traceId = try reader.string()
       case 16:
         self.dueTime = try ProtoTimestamp(from: &reader)
+      case 17:
+        self.tokenId = try reader.string()
       default: break
       }
       more = try reader.nextMember()
@@ -357,10 +362,12 @@ public struct Push: ProtoMessage {
       if name.matches("latency") { return 14 }
       if name.matches("traceId") { return 15 }
       if name.matches("dueTime") { return 16 }
+      if name.matches("tokenId") { return 17 }
     case 8:
       if name.matches("pushType") { return 7 }
       if name.matches("trace_id") { return 15 }
       if name.matches("due_time") { return 16 }
+      if name.matches("token_id") { return 17 }
     case 9:
       if name.matches("push_type") { return 7 }
       if name.matches("queueTime") { return 12 }
@@ -453,6 +460,10 @@ public struct Push: ProtoMessage {
       writer.name(",\"dueTime\":")
       value.encode(to: &writer)
     }
+    if !self.tokenId.isEmpty {
+      writer.name(",\"tokenId\":")
+      writer.string(self.tokenId)
+    }
     writer.endObject(object)
   }
 }
@@ -461,11 +472,14 @@ public struct GetPushRequest: ValidatedMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetPushRequest" }
 
   public var apnsId: String = ""
+  /// Returns the payload, too.
+  public var includePayload: Bool = false
 
   public init() {}
 
-  public init(apnsId: String = "") {
+  public init(apnsId: String = "", includePayload: Bool = false) {
     self.apnsId = apnsId
+    self.includePayload = includePayload
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -475,6 +489,8 @@ public struct GetPushRequest: ValidatedMessage {
       switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
         self.apnsId = try reader.string()
+      case 1:
+        self.includePayload = try reader.bool()
       default: break
       }
       more = try reader.nextMember()
@@ -487,6 +503,10 @@ public struct GetPushRequest: ValidatedMessage {
       if name.matches("apnsId") { return 0 }
     case 7:
       if name.matches("apns_id") { return 0 }
+    case 14:
+      if name.matches("includePayload") { return 1 }
+    case 15:
+      if name.matches("include_payload") { return 1 }
     default: break
     }
     return -1
@@ -497,6 +517,10 @@ public struct GetPushRequest: ValidatedMessage {
     if !self.apnsId.isEmpty {
       writer.name(",\"apnsId\":")
       writer.string(self.apnsId)
+    }
+    if self.includePayload {
+      writer.name(",\"includePayload\":")
+      writer.bool(self.includePayload)
     }
     writer.endObject(object)
   }
@@ -510,11 +534,14 @@ public struct GetPushResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetPushResponse" }
 
   public var push: Push?
+  /// The payload as it is sent, a JSON object. Empty if it was not requested, or is no longer kept.
+  public var payloadJson: String = ""
 
   public init() {}
 
-  public init(push: Push? = nil) {
+  public init(push: Push? = nil, payloadJson: String = "") {
     self.push = push
+    self.payloadJson = payloadJson
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -524,6 +551,8 @@ public struct GetPushResponse: ProtoMessage {
       switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
         self.push = try Push(from: &reader)
+      case 1:
+        self.payloadJson = try reader.string()
       default: break
       }
       more = try reader.nextMember()
@@ -534,6 +563,10 @@ public struct GetPushResponse: ProtoMessage {
     switch name.count {
     case 4:
       if name.matches("push") { return 0 }
+    case 11:
+      if name.matches("payloadJson") { return 1 }
+    case 12:
+      if name.matches("payload_json") { return 1 }
     default: break
     }
     return -1
@@ -544,6 +577,10 @@ public struct GetPushResponse: ProtoMessage {
     if let value = self.push {
       writer.name(",\"push\":")
       value.encode(to: &writer)
+    }
+    if !self.payloadJson.isEmpty {
+      writer.name(",\"payloadJson\":")
+      writer.string(self.payloadJson)
     }
     writer.endObject(object)
   }
@@ -559,14 +596,35 @@ public struct ListPushesRequest: ValidatedMessage {
   /// 0 means 50; more than 1000 means 1000.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
+  /// Returns only pushes with this result.
+  public var status: PushStatus = PushStatus()
+  /// Returns only pushes with this purpose.
+  public var action: PushAction = PushAction()
+  /// Returns only pushes of this bundle id.
+  public var app: String = ""
+  /// Returns only pushes that ended with this reason, such as `Unregistered`.
+  public var reason: String = ""
+  /// Returns only pushes that were queued at this time or later.
+  public var startTime: ProtoTimestamp?
+  /// Returns only pushes that were queued before this time.
+  public var endTime: ProtoTimestamp?
+  /// Returns only pushes to this push token; needs `user_id`.
+  public var tokenId: String = ""
 
   public init() {}
 
-  public init(userId: String = "", activityId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+  public init(userId: String = "", activityId: String = "", pageSize: Int32 = 0, pageToken: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", reason: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, tokenId: String = "") {
     self.userId = userId
     self.activityId = activityId
     self.pageSize = pageSize
     self.pageToken = pageToken
+    self.status = status
+    self.action = action
+    self.app = app
+    self.reason = reason
+    self.startTime = startTime
+    self.endTime = endTime
+    self.tokenId = tokenId
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -582,6 +640,20 @@ public struct ListPushesRequest: ValidatedMessage {
         self.pageSize = try reader.int32()
       case 3:
         self.pageToken = try reader.string()
+      case 4:
+        self.status = try reader.enumeration(PushStatus.self)
+      case 5:
+        self.action = try reader.enumeration(PushAction.self)
+      case 6:
+        self.app = try reader.string()
+      case 7:
+        self.reason = try reader.string()
+      case 8:
+        self.startTime = try ProtoTimestamp(from: &reader)
+      case 9:
+        self.endTime = try ProtoTimestamp(from: &reader)
+      case 10:
+        self.tokenId = try reader.string()
       default: break
       }
       more = try reader.nextMember()
@@ -590,18 +662,29 @@ public struct ListPushesRequest: ValidatedMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 3:
+      if name.matches("app") { return 6 }
     case 6:
       if name.matches("userId") { return 0 }
+      if name.matches("status") { return 4 }
+      if name.matches("action") { return 5 }
+      if name.matches("reason") { return 7 }
     case 7:
       if name.matches("user_id") { return 0 }
+      if name.matches("endTime") { return 9 }
+      if name.matches("tokenId") { return 10 }
     case 8:
       if name.matches("pageSize") { return 2 }
+      if name.matches("end_time") { return 9 }
+      if name.matches("token_id") { return 10 }
     case 9:
       if name.matches("page_size") { return 2 }
       if name.matches("pageToken") { return 3 }
+      if name.matches("startTime") { return 8 }
     case 10:
       if name.matches("activityId") { return 1 }
       if name.matches("page_token") { return 3 }
+      if name.matches("start_time") { return 8 }
     case 11:
       if name.matches("activity_id") { return 1 }
     default: break
@@ -627,6 +710,34 @@ public struct ListPushesRequest: ValidatedMessage {
       writer.name(",\"pageToken\":")
       writer.string(self.pageToken)
     }
+    if self.status.rawValue != 0 {
+      writer.name(",\"status\":")
+      writer.enumeration(self.status)
+    }
+    if self.action.rawValue != 0 {
+      writer.name(",\"action\":")
+      writer.enumeration(self.action)
+    }
+    if !self.app.isEmpty {
+      writer.name(",\"app\":")
+      writer.string(self.app)
+    }
+    if !self.reason.isEmpty {
+      writer.name(",\"reason\":")
+      writer.string(self.reason)
+    }
+    if let value = self.startTime {
+      writer.name(",\"startTime\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.endTime {
+      writer.name(",\"endTime\":")
+      value.encode(to: &writer)
+    }
+    if !self.tokenId.isEmpty {
+      writer.name(",\"tokenId\":")
+      writer.string(self.tokenId)
+    }
     writer.endObject(object)
   }
 
@@ -634,6 +745,11 @@ public struct ListPushesRequest: ValidatedMessage {
     violations.text(self.userId, "userId", max: 128)
     violations.text(self.activityId, "activityId", max: 128)
     violations.range(self.pageSize, "pageSize", from: 0)
+    violations.enumeration(self.status, "status")
+    violations.enumeration(self.action, "action")
+    violations.text(self.app, "app", max: 155)
+    violations.text(self.reason, "reason", max: 200)
+    violations.text(self.tokenId, "tokenId", max: 128)
   }
 }
 
@@ -642,12 +758,15 @@ public struct ListPushesResponse: ProtoMessage {
 
   public var pushes: [Push] = []
   public var nextPageToken: String = ""
+  /// A token for WatchPushes, which was taken before the page was read.
+  public var resumeToken: String = ""
 
   public init() {}
 
-  public init(pushes: [Push] = [], nextPageToken: String = "") {
+  public init(pushes: [Push] = [], nextPageToken: String = "", resumeToken: String = "") {
     self.pushes = pushes
     self.nextPageToken = nextPageToken
+    self.resumeToken = resumeToken
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -663,6 +782,8 @@ public struct ListPushesResponse: ProtoMessage {
         }
       case 1:
         self.nextPageToken = try reader.string()
+      case 2:
+        self.resumeToken = try reader.string()
       default: break
       }
       more = try reader.nextMember()
@@ -673,6 +794,10 @@ public struct ListPushesResponse: ProtoMessage {
     switch name.count {
     case 6:
       if name.matches("pushes") { return 0 }
+    case 11:
+      if name.matches("resumeToken") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 2 }
     case 13:
       if name.matches("nextPageToken") { return 1 }
     case 15:
@@ -696,6 +821,401 @@ public struct ListPushesResponse: ProtoMessage {
     if !self.nextPageToken.isEmpty {
       writer.name(",\"nextPageToken\":")
       writer.string(self.nextPageToken)
+    }
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct WatchPushesRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.WatchPushesRequest" }
+
+  /// The token of the last processed response, of a list or of a watch. Empty starts with the next end of a push.
+  public var resumeToken: String = ""
+  /// Watches only pushes of this user; empty for all.
+  public var userId: String = ""
+  /// Watches only pushes of this activity; empty for all.
+  public var activityId: String = ""
+
+  public init() {}
+
+  public init(resumeToken: String = "", userId: String = "", activityId: String = "") {
+    self.resumeToken = resumeToken
+    self.userId = userId
+    self.activityId = activityId
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.resumeToken = try reader.string()
+      case 1:
+        self.userId = try reader.string()
+      case 2:
+        self.activityId = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("userId") { return 1 }
+    case 7:
+      if name.matches("user_id") { return 1 }
+    case 10:
+      if name.matches("activityId") { return 2 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+      if name.matches("activity_id") { return 2 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    if !self.userId.isEmpty {
+      writer.name(",\"userId\":")
+      writer.string(self.userId)
+    }
+    if !self.activityId.isEmpty {
+      writer.name(",\"activityId\":")
+      writer.string(self.activityId)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", max: 128)
+    violations.text(self.activityId, "activityId", max: 128)
+  }
+}
+
+public struct WatchPushesResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.WatchPushesResponse" }
+
+  /// The token to resume after this event.
+  public var resumeToken: String = ""
+  public var event: Event?
+
+  public init() {}
+
+  public init(resumeToken: String = "", event: Event? = nil) {
+    self.resumeToken = resumeToken
+    self.event = event
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.resumeToken = try reader.string()
+      case 1:
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .started(try WatchPushesResponse.WatchStarted(from: &reader))
+      case 2:
+        if self.event != nil { throw reader.oneofConflict() }
+        self.event = .push(try Push(from: &reader))
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 4:
+      if name.matches("push") { return 2 }
+    case 7:
+      if name.matches("started") { return 1 }
+    case 11:
+      if name.matches("resumeToken") { return 0 }
+    case 12:
+      if name.matches("resume_token") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.resumeToken.isEmpty {
+      writer.name(",\"resumeToken\":")
+      writer.string(self.resumeToken)
+    }
+    switch self.event {
+    case .started(let value):
+      writer.name(",\"started\":")
+      value.encode(to: &writer)
+    case .push(let value):
+      writer.name(",\"push\":")
+      value.encode(to: &writer)
+    case nil: break
+    }
+    writer.endObject(object)
+  }
+
+  public enum Event: Sendable, Hashable {
+    case started(WatchPushesResponse.WatchStarted)
+    case push(Push)
+  }
+
+  /// WatchStarted is the first message of every watch.
+  public struct WatchStarted: ProtoMessage {
+    public static var protoFullName: String { "campanile.activities.v1.WatchPushesResponse.WatchStarted" }
+
+    public init() {}
+
+    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+      var more = try reader.beginObject()
+      while more {
+        _ = try reader.key()
+        try reader.skipValue()
+        more = try reader.nextMember()
+      }
+    }
+
+    public func encode(to writer: inout JSONWriter) {
+      let object = writer.beginObject()
+      writer.endObject(object)
+    }
+  }
+}
+
+public struct ListActivityUsersRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.activities.v1.ListActivityUsersRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+  /// Returns only users whose id begins so.
+  public var userIdPrefix: String = ""
+
+  public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", userIdPrefix: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.userIdPrefix = userIdPrefix
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.pageSize = try reader.int32()
+      case 1:
+        self.pageToken = try reader.string()
+      case 2:
+        self.userIdPrefix = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    case 12:
+      if name.matches("userIdPrefix") { return 2 }
+    case 14:
+      if name.matches("user_id_prefix") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    if !self.userIdPrefix.isEmpty {
+      writer.name(",\"userIdPrefix\":")
+      writer.string(self.userIdPrefix)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+    violations.text(self.userIdPrefix, "userIdPrefix", max: 128)
+  }
+}
+
+public struct ListActivityUsersResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.ListActivityUsersResponse" }
+
+  public var users: [ActivityUser] = []
+  public var nextPageToken: String = ""
+
+  public init() {}
+
+  public init(users: [ActivityUser] = [], nextPageToken: String = "") {
+    self.users = users
+    self.nextPageToken = nextPageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.users.append(try ActivityUser(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        self.nextPageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("users") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.users.isEmpty {
+      writer.name(",\"users\":")
+      let array = writer.beginArray()
+      for element in self.users {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    writer.endObject(object)
+  }
+}
+
+/// ActivityUser is a user with activities or tokens.
+public struct ActivityUser: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.ActivityUser" }
+
+  public var userId: String = ""
+  /// Live activities.
+  public var activityCount: Int64 = 0
+  /// Tokens in use.
+  public var tokenCount: Int64 = 0
+  /// The newest change of an activity that the change log still has; absent without one.
+  public var changeTime: ProtoTimestamp?
+
+  public init() {}
+
+  public init(userId: String = "", activityCount: Int64 = 0, tokenCount: Int64 = 0, changeTime: ProtoTimestamp? = nil) {
+    self.userId = userId
+    self.activityCount = activityCount
+    self.tokenCount = tokenCount
+    self.changeTime = changeTime
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.userId = try reader.string()
+      case 1:
+        self.activityCount = try reader.int64()
+      case 2:
+        self.tokenCount = try reader.int64()
+      case 3:
+        self.changeTime = try ProtoTimestamp(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("userId") { return 0 }
+    case 7:
+      if name.matches("user_id") { return 0 }
+    case 10:
+      if name.matches("tokenCount") { return 2 }
+      if name.matches("changeTime") { return 3 }
+    case 11:
+      if name.matches("token_count") { return 2 }
+      if name.matches("change_time") { return 3 }
+    case 13:
+      if name.matches("activityCount") { return 1 }
+    case 14:
+      if name.matches("activity_count") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.userId.isEmpty {
+      writer.name(",\"userId\":")
+      writer.string(self.userId)
+    }
+    if self.activityCount != 0 {
+      writer.name(",\"activityCount\":")
+      writer.int64(self.activityCount)
+    }
+    if self.tokenCount != 0 {
+      writer.name(",\"tokenCount\":")
+      writer.int64(self.tokenCount)
+    }
+    if let value = self.changeTime {
+      writer.name(",\"changeTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }
@@ -1472,7 +1992,8 @@ public enum PushDeliveryServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.PushDeliveryService"
 
-  /// GetPush returns a push, whether it is waiting or has ended.
+  /// GetPush returns a push, whether it is waiting or has ended. Its payload is kept while it waits, and while it is a
+  /// dead letter.
   public static let getPush = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/GetPush",
     kind: .unary, idempotency: .noSideEffects,
@@ -1481,7 +2002,8 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/pushes/{apns_id}", body: ""),
     ], scope: "activities:operate")
-  /// ListPushes pages through the pushes that have ended, newest first.
+  /// ListPushes pages through the pushes that have ended, newest first: by the time at which they were queued. With
+  /// filters a page reads at most 10,000 pushes of the delivery log, so it may be empty although more pages follow.
   public static let listPushes = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListPushes",
     kind: .unary, idempotency: .noSideEffects,
@@ -1489,6 +2011,17 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ListPushesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/pushes", body: ""),
+    ], scope: "activities:operate")
+  /// WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
+  /// are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+  /// OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+  public static let watchPushes = MethodDescriptor(
+    path: "campanile.activities.v1.PushDeliveryService/WatchPushes",
+    kind: .serverStreaming, idempotency: .noSideEffects,
+    requestType: "campanile.activities.v1.WatchPushesRequest",
+    responseType: "campanile.activities.v1.WatchPushesResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/activities/v1/pushes:watch", body: ""),
     ], scope: "activities:operate")
   /// ListDeadLetters pages through the pushes that were given up, oldest first.
   public static let listDeadLetters = MethodDescriptor(
@@ -1527,9 +2060,18 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/activities/v1/pushStatistics", body: ""),
     ], scope: "activities:operate")
+  /// ListActivityUsers pages through the users with activities or tokens, by id.
+  public static let listActivityUsers = MethodDescriptor(
+    path: "campanile.activities.v1.PushDeliveryService/ListActivityUsers",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.activities.v1.ListActivityUsersRequest",
+    responseType: "campanile.activities.v1.ListActivityUsersResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/activities/v1/users", body: ""),
+    ], scope: "activities:operate")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [getPush, listPushes, listDeadLetters, replayDeadLetters, deleteDeadLetters, listPushStatistics]
+  public static let all: [MethodDescriptor] = [getPush, listPushes, watchPushes, listDeadLetters, replayDeadLetters, deleteDeadLetters, listPushStatistics, listActivityUsers]
 }
 
 /// Calls `campanile.activities.v1.PushDeliveryService`.
@@ -1539,14 +2081,23 @@ public struct PushDeliveryServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// GetPush returns a push, whether it is waiting or has ended.
+  /// GetPush returns a push, whether it is waiting or has ended. Its payload is kept while it waits, and while it is a
+  /// dead letter.
   public func getPush(_ request: GetPushRequest, options: CallOptions = .init()) async throws -> GetPushResponse {
     try await caller.unary(PushDeliveryServiceMethods.getPush, request, options: options)
   }
 
-  /// ListPushes pages through the pushes that have ended, newest first.
+  /// ListPushes pages through the pushes that have ended, newest first: by the time at which they were queued. With
+  /// filters a page reads at most 10,000 pushes of the delivery log, so it may be empty although more pages follow.
   public func listPushes(_ request: ListPushesRequest, options: CallOptions = .init()) async throws -> ListPushesResponse {
     try await caller.unary(PushDeliveryServiceMethods.listPushes, request, options: options)
+  }
+
+  /// WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
+  /// are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+  /// OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+  public func watchPushes(_ request: WatchPushesRequest, options: CallOptions = .init()) -> ResponseStream<WatchPushesResponse> {
+    caller.serverStreaming(PushDeliveryServiceMethods.watchPushes, request, options: options)
   }
 
   /// ListDeadLetters pages through the pushes that were given up, oldest first.
@@ -1568,5 +2119,10 @@ public struct PushDeliveryServiceClient: Sendable {
   /// ListPushStatistics pages through an app's counts by hour, oldest first.
   public func listPushStatistics(_ request: ListPushStatisticsRequest, options: CallOptions = .init()) async throws -> ListPushStatisticsResponse {
     try await caller.unary(PushDeliveryServiceMethods.listPushStatistics, request, options: options)
+  }
+
+  /// ListActivityUsers pages through the users with activities or tokens, by id.
+  public func listActivityUsers(_ request: ListActivityUsersRequest, options: CallOptions = .init()) async throws -> ListActivityUsersResponse {
+    try await caller.unary(PushDeliveryServiceMethods.listActivityUsers, request, options: options)
   }
 }

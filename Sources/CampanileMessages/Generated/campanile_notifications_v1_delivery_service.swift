@@ -188,6 +188,401 @@ public struct RecordDeliveriesResponse: ProtoMessage {
   }
 }
 
+public struct ExplainUserDeliveryRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ExplainUserDeliveryRequest" }
+
+  public var userId: String = ""
+  public var notificationId: String = ""
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+
+  public init() {}
+
+  public init(userId: String = "", notificationId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.userId = userId
+    self.notificationId = notificationId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.userId = try reader.string()
+      case 1:
+        self.notificationId = try reader.string()
+      case 2:
+        self.pageSize = try reader.int32()
+      case 3:
+        self.pageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("userId") { return 0 }
+    case 7:
+      if name.matches("user_id") { return 0 }
+    case 8:
+      if name.matches("pageSize") { return 2 }
+    case 9:
+      if name.matches("page_size") { return 2 }
+      if name.matches("pageToken") { return 3 }
+    case 10:
+      if name.matches("page_token") { return 3 }
+    case 14:
+      if name.matches("notificationId") { return 1 }
+    case 15:
+      if name.matches("notification_id") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.userId.isEmpty {
+      writer.name(",\"userId\":")
+      writer.string(self.userId)
+    }
+    if !self.notificationId.isEmpty {
+      writer.name(",\"notificationId\":")
+      writer.string(self.notificationId)
+    }
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.text(self.userId, "userId", min: 1, max: 128)
+    violations.text(self.notificationId, "notificationId", min: 1, max: 128)
+    violations.range(self.pageSize, "pageSize", from: 0)
+  }
+}
+
+public struct ExplainUserDeliveryResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ExplainUserDeliveryResponse" }
+
+  /// Oldest first.
+  public var records: [DeliveryRecord] = []
+  public var nextPageToken: String = ""
+
+  public init() {}
+
+  public init(records: [DeliveryRecord] = [], nextPageToken: String = "") {
+    self.records = records
+    self.nextPageToken = nextPageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.records.append(try DeliveryRecord(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        self.nextPageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 7:
+      if name.matches("records") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.records.isEmpty {
+      writer.name(",\"records\":")
+      let array = writer.beginArray()
+      for element in self.records {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct ListNotificationUsersRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListNotificationUsersRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+  /// Returns only users whose id begins so.
+  public var userIdPrefix: String = ""
+
+  public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", userIdPrefix: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.userIdPrefix = userIdPrefix
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.pageSize = try reader.int32()
+      case 1:
+        self.pageToken = try reader.string()
+      case 2:
+        self.userIdPrefix = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    case 12:
+      if name.matches("userIdPrefix") { return 2 }
+    case 14:
+      if name.matches("user_id_prefix") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    if !self.userIdPrefix.isEmpty {
+      writer.name(",\"userIdPrefix\":")
+      writer.string(self.userIdPrefix)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+    violations.text(self.userIdPrefix, "userIdPrefix", max: 128)
+  }
+}
+
+public struct ListNotificationUsersResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.ListNotificationUsersResponse" }
+
+  public var users: [NotificationUser] = []
+  public var nextPageToken: String = ""
+
+  public init() {}
+
+  public init(users: [NotificationUser] = [], nextPageToken: String = "") {
+    self.users = users
+    self.nextPageToken = nextPageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.users.append(try NotificationUser(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        self.nextPageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("users") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.users.isEmpty {
+      writer.name(",\"users\":")
+      let array = writer.beginArray()
+      for element in self.users {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    writer.endObject(object)
+  }
+}
+
+/// NotificationUser is a user with buckets, notifications or settings.
+public struct NotificationUser: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.NotificationUser" }
+
+  public var userId: String = ""
+  public var bucketCount: Int64 = 0
+  public var notificationCount: Int64 = 0
+  public var unreadCount: Int64 = 0
+  public var scheduledCount: Int64 = 0
+  /// The newest change that the change log still has; absent without one.
+  public var changeTime: ProtoTimestamp?
+
+  public init() {}
+
+  public init(userId: String = "", bucketCount: Int64 = 0, notificationCount: Int64 = 0, unreadCount: Int64 = 0, scheduledCount: Int64 = 0, changeTime: ProtoTimestamp? = nil) {
+    self.userId = userId
+    self.bucketCount = bucketCount
+    self.notificationCount = notificationCount
+    self.unreadCount = unreadCount
+    self.scheduledCount = scheduledCount
+    self.changeTime = changeTime
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.userId = try reader.string()
+      case 1:
+        self.bucketCount = try reader.int64()
+      case 2:
+        self.notificationCount = try reader.int64()
+      case 3:
+        self.unreadCount = try reader.int64()
+      case 4:
+        self.scheduledCount = try reader.int64()
+      case 5:
+        self.changeTime = try ProtoTimestamp(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("userId") { return 0 }
+    case 7:
+      if name.matches("user_id") { return 0 }
+    case 10:
+      if name.matches("changeTime") { return 5 }
+    case 11:
+      if name.matches("bucketCount") { return 1 }
+      if name.matches("unreadCount") { return 3 }
+      if name.matches("change_time") { return 5 }
+    case 12:
+      if name.matches("bucket_count") { return 1 }
+      if name.matches("unread_count") { return 3 }
+    case 14:
+      if name.matches("scheduledCount") { return 4 }
+    case 15:
+      if name.matches("scheduled_count") { return 4 }
+    case 17:
+      if name.matches("notificationCount") { return 2 }
+    case 18:
+      if name.matches("notification_count") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.userId.isEmpty {
+      writer.name(",\"userId\":")
+      writer.string(self.userId)
+    }
+    if self.bucketCount != 0 {
+      writer.name(",\"bucketCount\":")
+      writer.int64(self.bucketCount)
+    }
+    if self.notificationCount != 0 {
+      writer.name(",\"notificationCount\":")
+      writer.int64(self.notificationCount)
+    }
+    if self.unreadCount != 0 {
+      writer.name(",\"unreadCount\":")
+      writer.int64(self.unreadCount)
+    }
+    if self.scheduledCount != 0 {
+      writer.name(",\"scheduledCount\":")
+      writer.int64(self.scheduledCount)
+    }
+    if let value = self.changeTime {
+      writer.name(",\"changeTime\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
 /// The methods of `campanile.notifications.v1.DeliveryService`.
 public enum DeliveryServiceMethods {
   /// The full proto name of the service.
@@ -202,9 +597,27 @@ public enum DeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/deliveries:record", body: "*"),
     ], scope: "notifications:operate")
+  /// ExplainUserDelivery pages through the delivery log of a user's notification, like ExplainDelivery.
+  public static let explainUserDelivery = MethodDescriptor(
+    path: "campanile.notifications.v1.DeliveryService/ExplainUserDelivery",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ExplainUserDeliveryRequest",
+    responseType: "campanile.notifications.v1.ExplainUserDeliveryResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/notifications/v1/users/{user_id}/notifications/{notification_id}/delivery", body: ""),
+    ], scope: "notifications:operate")
+  /// ListNotificationUsers pages through the users of the service, by id.
+  public static let listNotificationUsers = MethodDescriptor(
+    path: "campanile.notifications.v1.DeliveryService/ListNotificationUsers",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListNotificationUsersRequest",
+    responseType: "campanile.notifications.v1.ListNotificationUsersResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/notifications/v1/users", body: ""),
+    ], scope: "notifications:operate")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [recordDeliveries]
+  public static let all: [MethodDescriptor] = [recordDeliveries, explainUserDelivery, listNotificationUsers]
 }
 
 /// Calls `campanile.notifications.v1.DeliveryService`.
@@ -217,5 +630,15 @@ public struct DeliveryServiceClient: Sendable {
   /// RecordDeliveries appends to the delivery log of notifications. Existing records are not added again.
   public func recordDeliveries(_ request: RecordDeliveriesRequest, options: CallOptions = .init()) async throws -> RecordDeliveriesResponse {
     try await caller.unary(DeliveryServiceMethods.recordDeliveries, request, options: options)
+  }
+
+  /// ExplainUserDelivery pages through the delivery log of a user's notification, like ExplainDelivery.
+  public func explainUserDelivery(_ request: ExplainUserDeliveryRequest, options: CallOptions = .init()) async throws -> ExplainUserDeliveryResponse {
+    try await caller.unary(DeliveryServiceMethods.explainUserDelivery, request, options: options)
+  }
+
+  /// ListNotificationUsers pages through the users of the service, by id.
+  public func listNotificationUsers(_ request: ListNotificationUsersRequest, options: CallOptions = .init()) async throws -> ListNotificationUsersResponse {
+    try await caller.unary(DeliveryServiceMethods.listNotificationUsers, request, options: options)
   }
 }

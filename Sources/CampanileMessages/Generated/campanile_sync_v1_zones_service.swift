@@ -1151,6 +1151,248 @@ public struct WatchZoneChangesResponse: ProtoMessage {
   }
 }
 
+public struct ListSyncUsersRequest: ValidatedMessage {
+  public static var protoFullName: String { "campanile.sync.v1.ListSyncUsersRequest" }
+
+  /// 0 means 50; more than 1000 means 1000.
+  public var pageSize: Int32 = 0
+  public var pageToken: String = ""
+  /// Returns only users whose id begins so.
+  public var userIdPrefix: String = ""
+
+  public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", userIdPrefix: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.userIdPrefix = userIdPrefix
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.pageSize = try reader.int32()
+      case 1:
+        self.pageToken = try reader.string()
+      case 2:
+        self.userIdPrefix = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("pageSize") { return 0 }
+    case 9:
+      if name.matches("page_size") { return 0 }
+      if name.matches("pageToken") { return 1 }
+    case 10:
+      if name.matches("page_token") { return 1 }
+    case 12:
+      if name.matches("userIdPrefix") { return 2 }
+    case 14:
+      if name.matches("user_id_prefix") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.pageSize != 0 {
+      writer.name(",\"pageSize\":")
+      writer.int32(self.pageSize)
+    }
+    if !self.pageToken.isEmpty {
+      writer.name(",\"pageToken\":")
+      writer.string(self.pageToken)
+    }
+    if !self.userIdPrefix.isEmpty {
+      writer.name(",\"userIdPrefix\":")
+      writer.string(self.userIdPrefix)
+    }
+    writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.pageSize, "pageSize", from: 0)
+    violations.text(self.userIdPrefix, "userIdPrefix", max: 128)
+  }
+}
+
+public struct ListSyncUsersResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.ListSyncUsersResponse" }
+
+  public var users: [SyncUser] = []
+  public var nextPageToken: String = ""
+
+  public init() {}
+
+  public init(users: [SyncUser] = [], nextPageToken: String = "") {
+    self.users = users
+    self.nextPageToken = nextPageToken
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.users.append(try SyncUser(from: &reader))
+          moreElements = try reader.nextElement()
+        }
+      case 1:
+        self.nextPageToken = try reader.string()
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("users") { return 0 }
+    case 13:
+      if name.matches("nextPageToken") { return 1 }
+    case 15:
+      if name.matches("next_page_token") { return 1 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.users.isEmpty {
+      writer.name(",\"users\":")
+      let array = writer.beginArray()
+      for element in self.users {
+        writer.nextElement()
+        element.encode(to: &writer)
+      }
+      writer.endArray(array)
+    }
+    if !self.nextPageToken.isEmpty {
+      writer.name(",\"nextPageToken\":")
+      writer.string(self.nextPageToken)
+    }
+    writer.endObject(object)
+  }
+}
+
+/// SyncUser is a user with zones or devices.
+public struct SyncUser: ProtoMessage {
+  public static var protoFullName: String { "campanile.sync.v1.SyncUser" }
+
+  public var userId: String = ""
+  public var zoneCount: Int64 = 0
+  public var deviceCount: Int64 = 0
+  /// Open uploads.
+  public var uploadCount: Int64 = 0
+  /// Stored bytes, with retained versions.
+  public var usedBytes: Int64 = 0
+  /// The newest change of a zone; absent without zones.
+  public var changeTime: ProtoTimestamp?
+
+  public init() {}
+
+  public init(userId: String = "", zoneCount: Int64 = 0, deviceCount: Int64 = 0, uploadCount: Int64 = 0, usedBytes: Int64 = 0, changeTime: ProtoTimestamp? = nil) {
+    self.userId = userId
+    self.zoneCount = zoneCount
+    self.deviceCount = deviceCount
+    self.uploadCount = uploadCount
+    self.usedBytes = usedBytes
+    self.changeTime = changeTime
+  }
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
+      case 0:
+        self.userId = try reader.string()
+      case 1:
+        self.zoneCount = try reader.int64()
+      case 2:
+        self.deviceCount = try reader.int64()
+      case 3:
+        self.uploadCount = try reader.int64()
+      case 4:
+        self.usedBytes = try reader.int64()
+      case 5:
+        self.changeTime = try ProtoTimestamp(from: &reader)
+      default: break
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("userId") { return 0 }
+    case 7:
+      if name.matches("user_id") { return 0 }
+    case 9:
+      if name.matches("zoneCount") { return 1 }
+      if name.matches("usedBytes") { return 4 }
+    case 10:
+      if name.matches("zone_count") { return 1 }
+      if name.matches("used_bytes") { return 4 }
+      if name.matches("changeTime") { return 5 }
+    case 11:
+      if name.matches("deviceCount") { return 2 }
+      if name.matches("uploadCount") { return 3 }
+      if name.matches("change_time") { return 5 }
+    case 12:
+      if name.matches("device_count") { return 2 }
+      if name.matches("upload_count") { return 3 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.userId.isEmpty {
+      writer.name(",\"userId\":")
+      writer.string(self.userId)
+    }
+    if self.zoneCount != 0 {
+      writer.name(",\"zoneCount\":")
+      writer.int64(self.zoneCount)
+    }
+    if self.deviceCount != 0 {
+      writer.name(",\"deviceCount\":")
+      writer.int64(self.deviceCount)
+    }
+    if self.uploadCount != 0 {
+      writer.name(",\"uploadCount\":")
+      writer.int64(self.uploadCount)
+    }
+    if self.usedBytes != 0 {
+      writer.name(",\"usedBytes\":")
+      writer.int64(self.usedBytes)
+    }
+    if let value = self.changeTime {
+      writer.name(",\"changeTime\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
 /// The methods of `campanile.sync.v1.ZonesService`.
 public enum ZonesServiceMethods {
   /// The full proto name of the service.
@@ -1226,9 +1468,19 @@ public enum ZonesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/sync/v1/zones/{zone_id}/changes:watch", body: ""),
     ], scope: "sync:read")
+  /// ListSyncUsers pages through the users with zones or devices, by id. For services of the suite with the scope
+  /// `sync:operate`, and operators.
+  public static let listSyncUsers = MethodDescriptor(
+    path: "campanile.sync.v1.ZonesService/ListSyncUsers",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.sync.v1.ListSyncUsersRequest",
+    responseType: "campanile.sync.v1.ListSyncUsersResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/sync/v1/users", body: ""),
+    ], scope: "sync:operate")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createZone, getZone, listZones, updateZone, deleteZone, listZoneChanges, watchZoneChanges]
+  public static let all: [MethodDescriptor] = [createZone, getZone, listZones, updateZone, deleteZone, listZoneChanges, watchZoneChanges, listSyncUsers]
 }
 
 /// Calls `campanile.sync.v1.ZonesService`.
@@ -1278,5 +1530,11 @@ public struct ZonesServiceClient: Sendable {
   /// same error as ListZoneChanges.
   public func watchZoneChanges(_ request: WatchZoneChangesRequest, options: CallOptions = .init()) -> ResponseStream<WatchZoneChangesResponse> {
     caller.serverStreaming(ZonesServiceMethods.watchZoneChanges, request, options: options)
+  }
+
+  /// ListSyncUsers pages through the users with zones or devices, by id. For services of the suite with the scope
+  /// `sync:operate`, and operators.
+  public func listSyncUsers(_ request: ListSyncUsersRequest, options: CallOptions = .init()) async throws -> ListSyncUsersResponse {
+    try await caller.unary(ZonesServiceMethods.listSyncUsers, request, options: options)
   }
 }
