@@ -1,0 +1,9 @@
+import { h } from "../../view.js";
+
+/** @import { Page } from "../../types.d.ts" */
+
+/** @type {Page} */
+export const page = {
+  path: "overview",
+  render: ({ t }) => h("h1", null, t.pages.overview),
+};
