@@ -1,0 +1,131 @@
+// The parts that pages share: icons, states of a page, buttons that copy, dialogs, and what loads.
+
+import { h, onDispose, Scope, signal, svg } from "./view.js";
+
+/** @import { Child, Context, Props, Readable } from "./types.d.ts" */
+
+const sprite = new URL("icons.svg", import.meta.url).href;
+
+/** Returns an icon of the sprite; hidden from screen readers. @param {string} name */
+export const icon = (name) => svg("svg", { class: "icon-svg", "aria-hidden": "true" }, svg("use", { href: `${sprite}#${name}` }));
+
+/** Returns a button that shows only an icon. @param {string} name @param {string} label @param {Props} [props] */
+export const iconButton = (name, label, props = {}) =>
+  h("button", { type: "button", class: "icon quiet", title: label, "aria-label": label, ...props }, icon(name));
+
+/** Returns a short state. @param {"" | "good" | "warn" | "bad" | "accent"} kind @param {Child} text */
+export const tag = (kind, text) => h("span", { class: `tag ${kind}` }, text);
+
+/** Returns a time: short, with the full one as a hint. @param {Context} context @param {string | undefined} time */
+export const when = ({ format }, time) =>
+  h("time", { datetime: time, title: `${format.full(time)} · ${format.full(time, "UTC")}` }, format.time(time));
+
+/** Returns what a page shows in place of content. @param {string} name @param {string} title @param {Child} [text] @param {Child} [action] */
+export const empty = (name, title, text, action) =>
+  h("div", { class: "empty" }, icon(name), h("h2", null, title), text && h("p", null, text), action);
+
+/** Returns grey lines for what is loading. @param {string} label @param {number} [lines] */
+export const skeleton = (label, lines = 4) =>
+  h("div", { class: "stack", role: "status", "aria-label": label, "aria-busy": "true" },
+    Array.from({ length: lines }, (_, line) => h("span", { class: "skeleton", style: { "inline-size": `${[92, 74, 83, 61][line % 4]}%` } })));
+
+/** Returns a field with its label, and its error. @param {string} label @param {HTMLElement} control @param {Child} [hint] */
+export function field(label, control, hint) {
+  control.id ||= `field-${fields++}`;
+  return h("div", { class: "field" }, h("label", { for: control.id }, label), control, hint);
+}
+let fields = 1;
+
+/** Returns a button that copies a text. @param {Context} context @param {string} text @param {string} [label] */
+export const copyButton = ({ t, notify }, text, label = t.copy) => iconButton("copy", label, {
+  onclick: async () => {
+    await navigator.clipboard.writeText(text);
+    notify(t.copied);
+  },
+});
+
+/** Returns the text of an error for people. @param {Context["t"]} t @param {unknown} error */
+export function errorText(t, error) {
+  const { code = "", message = String(error), fieldViolations = [] } = /** @type {import("../sdk/campanile.js").CallError} */ (error ?? {});
+  if (fieldViolations.length > 0) return fieldViolations.map(({ field, description }) => `${field} ${description}`).join("; ");
+  return t.errors[/** @type {keyof typeof t.errors} */ (code)] ?? message;
+}
+
+/** Returns the error of what was to be shown, and a button to try again. @param {Context} context @param {unknown} error @param {() => void} retry */
+export function failure({ t }, error, retry) {
+  const { code = "", reason = "", message = "" } = /** @type {{ code?: string, reason?: string, message?: string }} */ (error ?? {});
+  return h("div", { class: "message bad", role: "alert" }, icon("alert"), h("div", { class: "grow stack" },
+    h("strong", null, t.failure.load), h("p", null, errorText(t, error)),
+    h("details", null, h("summary", null, t.failure.details), h("code", null, [code, reason, message].filter(Boolean).join(" · ")))),
+    h("button", { type: "button", onclick: retry }, t.failure.retry));
+}
+
+/**
+ * Something that is read, and read again. A newer reading replaces an older one, which keeps its value until then.
+ *
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} read
+ */
+export function resource(read) {
+  const value = signal(/** @type {T | undefined} */ (undefined)), error = signal(/** @type {unknown} */ (undefined));
+  const isLoading = signal(true);
+  let abort = new AbortController();
+  onDispose(() => abort.abort());
+  const reload = async () => {
+    abort.abort();
+    const current = abort = new AbortController();
+    isLoading.value = true;
+    try {
+      const result = await read(current.signal);
+      if (current.signal.aborted) return;
+      [value.value, error.value] = [result, undefined];
+    } catch (thrown) {
+      if (!current.signal.aborted) error.value = thrown;
+    }
+    if (!current.signal.aborted) isLoading.value = false;
+  };
+  void reload();
+  return { value, error, isLoading, reload };
+}
+
+/**
+ * Shows a resource: grey lines, an error with a button, or its value. The content is made anew with each value.
+ *
+ * @template T
+ * @param {Context} context
+ * @param {{ value: { value: T | undefined }, error: Readable<unknown>, reload: () => void }} resource
+ * @param {(value: T) => Child} content
+ * @param {() => Child} [loading]
+ */
+export const loaded = (context, { value, error, reload }, content, loading = () => skeleton(context.t.loading)) => () =>
+  value.value !== undefined ? content(value.value) : error.value ? failure(context, error.value, reload) : loading();
+
+/**
+ * Opens a dialog, and ends it with what it contains once it is closed.
+ *
+ * @param {Context["t"]} t
+ * @param {string} title
+ * @param {(close: () => void) => Child} content
+ * @param {Props} [props]
+ */
+export function openDialog(t, title, content, props = {}) {
+  const scope = new Scope(), id = `dialog-${fields++}`;
+  const dialog = scope.run(() => {
+    const close = () => dialog.close();
+    /** @type {HTMLDialogElement} */
+    const dialog = h("dialog", {
+      "aria-labelledby": id, ...props,
+      onclose: () => {
+        dialog.remove();
+        scope.dispose();
+      },
+      onclick: (/** @type {MouseEvent} */ event) => { if (event.target === dialog) close(); },
+    }, h("div", { class: "dialog-head row" }, h("h2", { id, class: "grow" }, title), iconButton("close", t.close, { onclick: close })),
+      content(close));
+    return dialog;
+  });
+  onDispose(() => dialog.close());
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
