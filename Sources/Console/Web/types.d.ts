@@ -1,5 +1,6 @@
 /** The types that the modules of the console share. Nothing here is served. */
 import type { Client, ResumableMethod, ServerStreamingMethod, WatchState } from "../sdk/campanile.js";
+import type { GatewayService } from "../sdk/generated/campanile.gateway.v1.js";
 import type { Format } from "./format.js";
 
 /** A signal or a computed value. */
@@ -73,6 +74,10 @@ export interface NoticeOptions {
 export interface Context {
   readonly client: Client;
   readonly caller: Caller;
+  /** The services behind the gateway, as they were when the console was opened. */
+  readonly services: readonly GatewayService[];
+  /** The URL of the console's folder. */
+  readonly root: URL;
   readonly watch: WatchFunction;
   readonly route: Readable<Route>;
   /** Goes to `path`, such as `inbox/b_1`. Empty members of the query are left out. */
@@ -94,5 +99,5 @@ export interface Page {
   /** The first part of the path, which is the NAME of the folder. */
   readonly path: string;
   /** Renders the page once; it follows `context.route` by itself while the page stays the same. */
-  render(context: Context): Node | Promise<Node>;
+  render(context: Context): Child;
 }
