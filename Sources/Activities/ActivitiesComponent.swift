@@ -160,7 +160,7 @@ public final class ActivitiesComponent: Sendable {
   public var coalescedStates: Int { delivery.delivery.notifier.coalescedCount }
 
   /// The number of open watches.
-  public var watchCount: Int { activities.watchCount }
+  public var watchCount: Int { activities.watchCount + pushes.hub.count }
 
   /// Runs due timers (starts, ends, expiries, timers and rooms) until the task is cancelled.
   public func runTimers() async { await timerLoop.run() }
@@ -188,11 +188,14 @@ public final class ActivitiesComponent: Sendable {
   }
 
   /// Ends the watches with UNAVAILABLE so that a drain does not wait for them.
-  public func endWatches() { activities.endWatches() }
+  public func endWatches() {
+    activities.endWatches()
+    pushes.hub.close()
+  }
 
   /// Ends the watches, waits up to `drainTimeoutMs` for the responses to pushes in flight, and closes the store.
   public func close(drainTimeoutMs: Int64 = 5_000) async {
-    activities.endWatches()
+    endWatches()
     await delivery.finish(timeoutMs: drainTimeoutMs)
     await store.close()
   }

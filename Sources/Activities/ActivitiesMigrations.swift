@@ -3,7 +3,7 @@ public import CampanileStore
 /// The schema of the Activities store; migrations run forward only.
 public enum ActivitiesMigrations {
   public static let all: [Migration] =
-    [activities] + DeliveryMigrations.all + [AlertReports.migration, contract, groups]
+    [activities, DeliveryMigrations.delivery, AlertReports.migration, contract, groups, DeliveryMigrations.filters]
 
   /// Adds groups of activities that are updated together, and activities whose pushes are stopped.
   private static let groups = Migration(

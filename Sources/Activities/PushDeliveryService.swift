@@ -12,18 +12,36 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
   public let clockMs: @Sendable () -> Int64
   let notifier: DeliveryNotifier
   let limits: ActivitiesLimits
+  let hub: WatchHub
+
+  init(
+    store: Store, clockMs: @escaping @Sendable () -> Int64, notifier: DeliveryNotifier, limits: ActivitiesLimits
+  ) {
+    self.store = store
+    self.clockMs = clockMs
+    self.notifier = notifier
+    self.limits = limits
+    hub = WatchHub(limits: limits)
+    notifier.ends.notify(hub)
+  }
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
     try request.checkConstraints()
-    let push = try read { transaction in
+    let response = try read { transaction -> GetPushResponse? in
       // The delivery log is shorter than the time for which a dead letter is retained.
-      try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL, PushReading.deadOneSQL].lazy.compactMap { sql in
-        try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)
+      let push = try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL, PushReading.deadOneSQL].lazy.compactMap {
+        try transaction.queryOne($0, [.text(request.apnsId)], PushReading.push)
       }.first
+      guard let push else { return nil }
+      guard request.includePayload else { return GetPushResponse(push: push) }
+      let payload = try [PushReading.waitingPayloadSQL, PushReading.deadPayloadSQL].lazy.compactMap {
+        try transaction.queryOne($0, [.text(request.apnsId)]) { try $0.bytes(0) }
+      }.first
+      return GetPushResponse(push: push, payloadJson: String(decoding: payload ?? [], as: UTF8.self))
     }
-    guard let push else { throw RPCError.missing("push", request.apnsId, field: "apnsId", .pushNotFound) }
-    return GetPushResponse(push: push)
+    guard let response else { throw RPCError.missing("push", request.apnsId, field: "apnsId", .pushNotFound) }
+    return response
   }
 
   public func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse {
@@ -33,24 +51,45 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
     if !request.userId.isEmpty, !request.activityId.isEmpty {
       violations.add("activityId", "must not be given together with userId", .fieldNotAllowed)
     }
+    if !request.tokenId.isEmpty, request.userId.isEmpty {
+      violations.add("userId", "must be given with tokenId", .required)
+    }
+    if let start = request.startTime, let end = request.endTime,
+      start.millisecondsSince1970 >= end.millisecondsSince1970
+    {
+      violations.add("endTime", "must be after startTime", .timeRangeEmpty)
+    }
     try violations.check()
+    let filter = PushFilter(request: request)
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: filter.scope, parts: 1,
+      limits: limits)
+    let resumeToken = notifier.ends.present
+    let page = try read { try filter.page(before: query.position.first, countMax: query.pageSize, in: $0) }
+    let nextPageToken = page.continuesAfter.map { query.token([$0]) } ?? ""
+    return ListPushesResponse(pushes: page.pushes, nextPageToken: nextPageToken, resumeToken: resumeToken)
+  }
+
+  public func watchPushes(
+    _ request: WatchPushesRequest, context: CallContext, responses: ResponseSink<WatchPushesResponse>
+  ) async throws {
+    try context.requireOperator()
+    try request.checkConstraints()
+    let watch = PushWatch(store: store, ends: notifier.ends, hub: hub)
+    try await watch.run(request) { try await responses.send($0) }
+  }
+
+  public func listActivityUsers(
+    _ request: ListActivityUsersRequest, context: CallContext
+  ) async throws -> ListActivityUsersResponse {
+    try context.requireOperator()
+    try request.checkConstraints()
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken,
-      scope: ["pushes", request.userId, request.activityId], parts: 1, limits: limits)
-    var arguments: [SQLValue] = [
-      .text(query.position.first ?? PushReading.beyondAllIDs), .int(query.pageSize + 1),
-    ]
-    var sql = PushReading.deliveryLogSQL
-    if !request.userId.isEmpty {
-      sql = PushReading.deliveryLogOfUserSQL
-      arguments.append(.text(request.userId))
-    } else if !request.activityId.isEmpty {
-      sql = PushReading.deliveryLogOfActivitySQL
-      arguments.append(.text(request.activityId))
-    }
-    let found = try read { try $0.query(sql, arguments, PushReading.push) }
-    let (pushes, nextPageToken) = query.page(found) { [$0.apnsId] }
-    return ListPushesResponse(pushes: pushes, nextPageToken: nextPageToken)
+      scope: ["activity-users", request.userIdPrefix], parts: 1, limits: limits)
+    let found = try read { try ActivityUsers.list(query, prefix: request.userIdPrefix, in: $0) }
+    let (users, nextPageToken) = query.page(found) { [$0.userId] }
+    return ListActivityUsersResponse(users: users, nextPageToken: nextPageToken)
   }
 
   public func listDeadLetters(

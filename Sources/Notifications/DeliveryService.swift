@@ -4,7 +4,7 @@ public import CampanileRPC
 import CampanileService
 
 /// Serves `campanile.notifications.v1.DeliveryService`: records the results that the push services report in the
-/// delivery log.
+/// delivery log, and shows operators the users and their deliveries.
 public struct DeliveryService: DeliveryServiceProtocol {
   let repository: any NotificationsRepository
   let limits: NotificationsLimits
@@ -22,5 +22,31 @@ public struct DeliveryService: DeliveryServiceProtocol {
     }
     try violations.check()
     return RecordDeliveriesResponse(recordedCount: Int32(clamping: try await repository.record(request.deliveries)))
+  }
+
+  public func explainUserDelivery(
+    _ request: ExplainUserDeliveryRequest, context: CallContext
+  ) async throws -> ExplainUserDeliveryResponse {
+    try context.requireOperator()
+    try request.checkConstraints()
+    let query = try PositionQuery(
+      user: request.userId, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["delivery", request.notificationId], parts: 4, limits: limits)
+    let (records, nextPageToken) = query.page(try repository.deliveries(of: request.notificationId, query)) {
+      DeliveryKey($0).parts
+    }
+    return ExplainUserDeliveryResponse(records: records, nextPageToken: nextPageToken)
+  }
+
+  public func listNotificationUsers(
+    _ request: ListNotificationUsersRequest, context: CallContext
+  ) async throws -> ListNotificationUsersResponse {
+    try context.requireOperator()
+    try request.checkConstraints()
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["notification-users", request.userIdPrefix], parts: 1, limits: limits)
+    let (users, nextPageToken) = query.page(try repository.users(query, prefix: request.userIdPrefix)) { [$0.userId] }
+    return ListNotificationUsersResponse(users: users, nextPageToken: nextPageToken)
   }
 }

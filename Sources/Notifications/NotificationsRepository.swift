@@ -63,6 +63,8 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   func content(_ contentID: String, of notificationID: String, user: String) throws -> [UInt8]
   /// Returns the delivery log of a notification, oldest first. The position of `query` is that of `DeliveryKey`.
   func deliveries(of id: String, _ query: PositionQuery) throws -> [DeliveryRecord]
+  /// Returns users by id, for operators. The position of `query` is the id of a user.
+  func users(_ query: PositionQuery, prefix: String) throws -> [NotificationUser]
   /// Appends to the delivery log and returns the number of new records.
   func record(_ deliveries: [NotificationDelivery]) async throws -> Int
   func runs(_ query: PositionQuery, of notificationID: String?) throws -> PageRows<ActionRun>

@@ -23,6 +23,8 @@ protocol ZonesRepository {
   var isExporting: Bool { get }
   func zones(_ query: PositionQuery) throws -> [Zone]
   func storage(user: String) throws -> StorageUse
+  /// Returns users by id, for operators. The position of `query` is the id of a user.
+  func users(_ query: PositionQuery, prefix: String) throws -> [SyncUser]
   /// Starts or ends the export. UpdateZone documents the errors.
   func updateZone(_ change: ZoneChangeDraft, user: String) async throws -> Zone
   /// Deletes a zone. An etag that is not empty must be the zone's.

@@ -89,6 +89,18 @@ public struct ZonesService: ZonesServiceProtocol {
     }
   }
 
+  public func listSyncUsers(
+    _ request: ListSyncUsersRequest, context: CallContext
+  ) async throws -> ListSyncUsersResponse {
+    try context.requireOperator()
+    try request.checkConstraints()
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["sync-users", request.userIdPrefix], parts: 1, limits: limits)
+    let (users, nextPageToken) = query.page(try repository.users(query, prefix: request.userIdPrefix)) { [$0.userId] }
+    return ListSyncUsersResponse(users: users, nextPageToken: nextPageToken)
+  }
+
   /// Validates a request, and returns its zone.
   private static func zone(_ request: some ValidatedMessage, _ name: String) throws(RPCError) -> String {
     var violations = Violations()

@@ -125,10 +125,12 @@ import Testing
     activities.v1.PushDeliveryService
       DeleteDeadLetters activities:operate bulk
       GetPush activities:operate
+      ListActivityUsers activities:operate
       ListDeadLetters activities:operate
       ListPushStatistics activities:operate
       ListPushes activities:operate
       ReplayDeadLetters activities:operate bulk
+      WatchPushes activities:operate
     activities.v1.PushTokensService
       DeletePushToken activities:write
       GetActivityPushToken activities:write
@@ -237,6 +239,8 @@ import Testing
       ReadContainers notifications:operate
       WatchChangedUsers notifications:operate
     notifications.v1.DeliveryService
+      ExplainUserDelivery notifications:operate
+      ListNotificationUsers notifications:operate
       RecordDeliveries notifications:operate
     notifications.v1.EngagementService
       BatchRecordEngagement notifications:write
@@ -318,6 +322,17 @@ import Testing
     rpc.v1.ReflectionService
       GetFileDescriptorSet public
       ListServices public
+    simulator.v1.SimulatorService
+      CreateFault simulator:operate
+      DeleteFault simulator:operate
+      GetScreen simulator:operate
+      InvalidateScreen simulator:operate
+      ListFaults simulator:operate
+      ListScreens simulator:operate
+      ListSimulatedPushes simulator:operate
+      SetDeviceConnection simulator:operate
+      WatchScreens simulator:operate
+      WatchSimulatedPushes simulator:operate
     sync.v1.AssetsService
       CommitAssets sync:write
       DeleteAsset sync:write
@@ -349,6 +364,7 @@ import Testing
       CreateZone sync:write
       DeleteZone sync:write
       GetZone sync:read
+      ListSyncUsers sync:operate
       ListZoneChanges sync:read
       ListZones sync:read
       UpdateZone sync:write

@@ -1027,8 +1027,8 @@ export interface SyncUser {
 }
 
 /**
- * ZonesService manages zones and lists their changes. All objects belong to the calling user; another user's object is
- * NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`.
+ * ZonesService manages zones and lists their changes. All objects belong to the calling user, except for ListSyncUsers;
+ * another user's object is NOT_FOUND, like a missing one. In every request an empty `zone_id` means `ZentikSyncZone`.
  * A caller whose credential is bound to a device changes zones only if that device is a writer; otherwise
  * PERMISSION_DENIED, reason DEVICE_READ_ONLY.
  */

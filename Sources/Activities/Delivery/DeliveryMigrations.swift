@@ -2,7 +2,17 @@ import CampanileStore
 
 /// The tables of signing and delivery, for the service's list of migrations.
 enum DeliveryMigrations {
-  static let all = [delivery]
+  static let all = [delivery, filters]
+
+  /// Adds the tokens of pushes to the delivery log, and indexes for lists of failures. Accepted pushes, which are almost
+  /// all, are in neither index.
+  static let filters = Migration(
+    "0104-push-filters",
+    """
+    ALTER TABLE push_ledger ADD COLUMN target_id TEXT;
+    CREATE INDEX push_ledger_outcome ON push_ledger (outcome, apns_id) WHERE outcome <> 1;
+    CREATE INDEX push_ledger_reason ON push_ledger (reason, apns_id) WHERE reason <> '';
+    """)
 
   /// - `push_routes`: pairs of app and environment, read separately so that a blocked route does not delay the others.
   /// - `pushes`: the queue. `state` is a `PushState`; at most one row per lane is ready or taken.
@@ -13,7 +23,7 @@ enum DeliveryMigrations {
   /// - `provider_tokens`: the last token of each signing key with its time, because APNs requires 20 minutes between
   ///   tokens.
   /// - `push_channels`: the broadcast channels that this service created or read at APNs. They never change.
-  private static let delivery = Migration(
+  static let delivery = Migration(
     "0100-delivery",
     """
     CREATE TABLE push_routes (

@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileService
 import CampanileStore
 import Synchronization
 
@@ -22,11 +23,17 @@ final class DeliveryNotifier: Sendable {
     var hasNewRoute = false
     var mustReadRoutes = false
     var hints = QueueHints()
+    /// Ids of the pushes that ended in the current transaction.
+    var ended: [String] = []
   }
 
   private let state = Mutex(State())
   /// Signalled after a commit that queued pushes.
   let signal = WakeSignal()
+  /// The newest ends of pushes, for watches.
+  let ends: PushEnds
+
+  init(ends: PushEnds = PushEnds()) { self.ends = ends }
 
   /// Discards the state of an earlier transaction when a new one begins.
   func begin() {
@@ -37,6 +44,7 @@ final class DeliveryNotifier: Sendable {
       state.statistics = StatisticsDelta()
       state.routesSeen = [:]
       state.hints.begin()
+      state.ended = []
     }
   }
 
@@ -51,7 +59,7 @@ final class DeliveryNotifier: Sendable {
 
   /// Runs after every commit, successful or not. A spurious wake-up is harmless.
   func committed(isKept: Bool) {
-    let mustNotify = state.withLock { state in
+    let (mustNotify, ended) = state.withLock { state in
       if isKept { state.queuedCount += state.queuedDelta }
       state.queuedDelta = 0
       if isKept { state.coalescedCount += state.coalescedDelta }
@@ -61,11 +69,17 @@ final class DeliveryNotifier: Sendable {
       if isKept { state.hints.keep() } else { state.hints.begin() }
       if state.hasNewRoute { state.mustReadRoutes = true }
       state.hasNewRoute = false
+      let ended = isKept ? state.ended : []
+      state.ended = []
       defer { state.hasQueued = false }
-      return state.hasQueued
+      return (state.hasQueued, ended)
     }
+    ends.append(ended)
     if mustNotify { signal.notify() }
   }
+
+  /// Adds a push to the ends that watches see after the commit.
+  func ended(_ apnsID: String) { state.withLock { $0.ended.append(apnsID) } }
 
   /// The number of queued pushes, including those of the current transaction.
   var queuedCount: Int64 { state.withLock { $0.queuedCount + $0.queuedDelta } }

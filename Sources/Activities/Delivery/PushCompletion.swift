@@ -28,8 +28,8 @@ struct PushCompletion {
     """
   static let deliveryLogSQL = """
     INSERT INTO push_ledger (apns_id, route_id, user_id, activity_id, kind, push_type, priority, outcome, status, reason,
-      attempts, queued_at_ms, settled_at_ms, latency_ms, trace_parent)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (apns_id) DO NOTHING
+      attempts, queued_at_ms, settled_at_ms, latency_ms, trace_parent, target_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) ON CONFLICT (apns_id) DO NOTHING
     """
   static let deadSQL = """
     INSERT INTO dead_letters (apns_id, lane, route_id, kind, user_id, activity_id, target_kind, target_id, push_type,
@@ -86,7 +86,9 @@ struct PushCompletion {
         .integer(push.order.kind.rawValue), .text(push.order.pushType.rawValue), .integer(push.order.priority.rawValue),
         .integer(outcome.rawValue), .int(status), .text(reason), .int(attempts), .integer(push.queuedAtMs),
         .integer(nowMs), .integer(push.sentAtMs > 0 ? max(0, nowMs - push.sentAtMs) : 0), .text(push.order.traceParent),
+        .text(push.order.target.tokenID),
       ])
+    notifier.ended(push.apnsID)
     try count(measure, push)
     try listener?.ended(push, outcome, reason: reason, atMs: nowMs, in: transaction)
     try PushTable.promote(lane: push.order.lane, notBeforeMs: notBeforeMs, notifier, in: transaction)

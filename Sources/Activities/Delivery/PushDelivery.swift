@@ -49,7 +49,7 @@ final class PushDelivery: Sendable {
   let configuration: Configuration
   let environment: Environment
   /// Observes the commits of the store: `begin`, `complete` and `committed` are its hooks.
-  let notifier = DeliveryNotifier()
+  let notifier: DeliveryNotifier
   let queue: PushQueue
   let keys = SigningKeys()
   private let loggedProblems = Mutex<Set<String>>([])
@@ -57,6 +57,7 @@ final class PushDelivery: Sendable {
   init(_ configuration: Configuration, environment: Environment) {
     self.configuration = configuration
     self.environment = environment
+    notifier = DeliveryNotifier(ends: PushEnds(epoch: environment.random()))
     queue = PushQueue(
       limits: configuration.limits, notifier: notifier,
       ids: PushIDGenerator(nowMs: environment.nowMs, random: environment.random), nowMs: environment.nowMs)

@@ -7,34 +7,42 @@ import CampanileStore
 enum PushReading {
   private static let deliveryLogColumns = """
     l.apns_id, l.outcome, l.kind, r.app, r.environment, l.user_id, l.activity_id, l.push_type, l.priority, l.attempts,
-    l.status, l.reason, l.queued_at_ms, l.settled_at_ms, l.latency_ms, l.trace_parent
+    l.status, l.reason, l.queued_at_ms, l.settled_at_ms, l.latency_ms, l.trace_parent, NULL, l.target_id
     """
   static let deliveryLogOneSQL = """
     SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id = $1
     """
-  static let deliveryLogSQL = """
-    SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id < $1
-    ORDER BY l.apns_id DESC LIMIT $2
+  /// Lists of the delivery log before `$1` and not before `$2`, newest first. Each has an index for its condition.
+  static let deliveryLogSQL = deliveryLog(where: "")
+  static let deliveryLogOfUserSQL = deliveryLog(where: "l.user_id = $4 AND ")
+  static let deliveryLogOfActivitySQL = deliveryLog(where: "l.activity_id = $4 AND ")
+  /// The second condition states what the index is limited to.
+  static let deliveryLogOfReasonSQL = deliveryLog(where: "l.reason = $4 AND l.reason <> '' AND ")
+  static let deliveryLogOfFailureSQL = deliveryLog(where: "l.outcome = $4 AND l.outcome <> 1 AND ")
+
+  private static func deliveryLog(where condition: String) -> String {
     """
-  static let deliveryLogOfUserSQL = """
     SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
-    WHERE l.user_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
+    WHERE \(condition)l.apns_id < $1 AND l.apns_id >= $2 ORDER BY l.apns_id DESC LIMIT $3
     """
-  static let deliveryLogOfActivitySQL = """
-    SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
-    WHERE l.activity_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
-    """
+  }
+
+  static let waitingPayloadSQL = "SELECT payload FROM pushes WHERE apns_id = $1"
+  static let deadPayloadSQL = "SELECT payload FROM dead_letters WHERE apns_id = $1"
+
   /// Dead letters have the attempts and the latency of the delivery log while it contains them.
   private static let dead = """
     SELECT d.apns_id, 3, d.kind, r.app, r.environment, d.user_id, d.activity_id, d.push_type, d.priority,
-      coalesce(l.attempts, d.attempts), d.status, d.reason, d.queued_at_ms, d.failed_at_ms, l.latency_ms, d.trace_parent
+      coalesce(l.attempts, d.attempts), d.status, d.reason, d.queued_at_ms, d.failed_at_ms, l.latency_ms, d.trace_parent,
+      NULL, CASE d.target_kind WHEN 1 THEN d.target_id END
     FROM dead_letters d JOIN push_routes r ON r.id = d.route_id LEFT JOIN push_ledger l ON l.apns_id = d.apns_id
     """
   static let deadSQL = "\(dead) WHERE d.apns_id > $1 ORDER BY d.apns_id LIMIT $2"
   static let deadOneSQL = "\(dead) WHERE d.apns_id = $1"
   static let waitingSQL = """
     SELECT p.apns_id, CASE p.state WHEN 1 THEN 8 ELSE 7 END, p.kind, r.app, r.environment, p.user_id, p.activity_id,
-      p.push_type, p.priority, p.attempts, 0, p.last_reason, p.queued_at_ms, NULL, NULL, p.trace_parent, p.due_ms
+      p.push_type, p.priority, p.attempts, 0, p.last_reason, p.queued_at_ms, NULL, NULL, p.trace_parent, p.due_ms,
+      CASE p.target_kind WHEN 1 THEN p.target_id END
     FROM pushes p JOIN push_routes r ON r.id = p.route_id WHERE p.apns_id = $1
     """
 
@@ -55,7 +63,8 @@ enum PushReading {
     if push.httpStatus > 0 {
       push.latency = try row.integerIfPresent(14).map { ProtoDuration(milliseconds: $0) }
     }
-    if row.count > 16 { push.dueTime = ProtoTimestamp(millisecondsSince1970: try row.integer(16)) }
+    push.dueTime = try row.integerIfPresent(16).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    push.tokenId = try row.textIfPresent(17) ?? ""
     return push
   }
 

@@ -77,6 +77,11 @@ enum PushTable {
 }
 
 extension PushTarget {
+  /// The token's id; nil for a channel.
+  var tokenID: String? {
+    if case .token(let id) = self { id } else { nil }
+  }
+
   var kindNumber: Int64 {
     switch self {
     case .token: 1

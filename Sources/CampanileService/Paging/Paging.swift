@@ -57,6 +57,9 @@ public struct PositionQuery: Sendable, Hashable {
     try violations.check()
   }
 
+  /// Returns the page token for a position.
+  public func token(_ position: [String]) -> String { Paging.token(position, scope: scope) }
+
   /// Returns the page from up to one object more than the page size. The token is empty after the last page.
   public func page<T>(_ found: [T], _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
     guard found.count > pageSize, let last = found.prefix(pageSize).last else { return (found, "") }

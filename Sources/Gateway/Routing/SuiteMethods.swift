@@ -8,6 +8,7 @@ public enum SuiteMethods {
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
     + DeliveryServiceMethods.all + TransferServiceMethods.all + ContainersServiceMethods.all
     + EngagementServiceMethods.all + EchoServiceMethods.all + activities + attendance + sync
+    + SimulatorServiceMethods.all
 
   private static let activities: [MethodDescriptor] =
     ActivitiesServiceMethods.all + PushTokensServiceMethods.all + TimersServiceMethods.all + RoomsServiceMethods.all

@@ -1,0 +1,43 @@
+import CampanileAPI
+import CampanileBase
+import CampanileService
+import CampanileStore
+
+/// An open watch of the ends of pushes, which reads them from the delivery log.
+struct PushWatch: Sendable {
+  private static let pageRows = 64
+
+  let store: Store
+  let ends: PushEnds
+  let hub: WatchHub
+
+  /// Runs until the task is cancelled, the service stops or `send` throws. Throws OUT_OF_RANGE, reason
+  /// `TOKEN_TOO_OLD`, if the watch is too far behind.
+  func run(_ request: WatchPushesRequest, send: (WatchPushesResponse) async throws -> Void) async throws {
+    // Subscribe before reading the log, so that no commit is missed.
+    let signal = try hub.add(user: PushEnds.scope)
+    defer { hub.remove(signal, user: PushEnds.scope) }
+    var position = try ends.start(resumeToken: request.resumeToken)
+    try await send(WatchPushesResponse(resumeToken: position.text(user: PushEnds.scope), event: .started(.init())))
+    while true {
+      let ids = try ends.ids(after: position, limit: Self.pageRows)
+      if ids.isEmpty {
+        try await signal.wait()
+        continue
+      }
+      // A push that is replayed meanwhile is no longer in the delivery log.
+      let pushes = try RPCError.convertingStoreErrors {
+        try store.read { transaction in
+          try ids.map { try transaction.queryOne(PushReading.deliveryLogOneSQL, [.text($0)], PushReading.push) }
+        }
+      }
+      for push in pushes {
+        position.sequence += 1
+        guard let push, request.userId.isEmpty || push.userId == request.userId,
+          request.activityId.isEmpty || push.activityId == request.activityId
+        else { continue }
+        try await send(WatchPushesResponse(resumeToken: position.text(user: PushEnds.scope), event: .push(push)))
+      }
+    }
+  }
+}
