@@ -14,6 +14,8 @@ struct ReadyAnnouncement: Sendable, Hashable {
   var processID: Int
   /// The admin port, if there is one.
   var adminPort: Int?
+  /// The port of an RPC server in addition to the server at `rpcPort`, if there is one.
+  var servicePort: Int?
 
   var json: [UInt8] {
     var text = JSONText()
@@ -26,6 +28,10 @@ struct ReadyAnnouncement: Sendable, Hashable {
     if let adminPort {
       text.raw(",\"admin\":")
       text.number(adminPort)
+    }
+    if let servicePort {
+      text.raw(",\"service\":")
+      text.number(servicePort)
     }
     text.raw("}\n")
     return text.bytes

@@ -15,7 +15,7 @@ struct ServerLifecycle: Service {
   let httpPort: @Sendable () async -> Int?
   /// Waits for the admin port; returns nil if there is none. Awaited before the RPC server starts.
   let adminPort: @Sendable () async -> Int?
-  let announce: @Sendable (_ rpcPort: Int, _ httpPort: Int?, _ adminPort: Int?) throws -> Void
+  let announce: @Sendable (_ rpcPort: Int, _ httpPort: Int?, _ adminPort: Int?) async throws -> Void
   let beginDrain: @Sendable () async -> Void
 
   func run() async throws {
@@ -26,7 +26,7 @@ struct ServerLifecycle: Service {
     do {
       for name in serviceNames { health.set(name, .serving) }
       health.set("", .serving)
-      try announce(rpcPort, httpPort, adminPort)
+      try await announce(rpcPort, httpPort, adminPort)
       logger.info("ready", metadata: ["rpc": "\(rpcPort)", "http": "\(httpPort.map(String.init) ?? "off")"])
       try await gracefulShutdown()
     } catch {

@@ -117,8 +117,9 @@ struct ServiceRun {
     }
     offered.publicHTTP?.limiter.connectionsMax = budget.httpConnections
     let components = offered
+    let servicePort = RunningPort()
     let (server, serviceNames) = try makeServer(
-      components, tls, context: context, connectionsMax: budget.rpcConnections)
+      components, tls, context: context, connectionsMax: budget.rpcConnections, onServiceRunning: servicePort.set)
     let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let reloader = Reloader(
       settings: settings, parts: [.logLevel(levels), .certificates(tls)] + components.reloadables, logger: logger,
@@ -127,7 +128,8 @@ struct ServiceRun {
     let httpPort = try addHTTP(components, tls, context, to: &services)
     let adminPort = try addOperatorServer(components, reloader, context, to: &services)
     services.append(ReloadService(reloader: reloader, hangups: hangups.stream))
-    let announcement = try announcer()
+    let announcement = try announcer(
+      servicePort: { components.server != nil && components.rpcPort != nil ? await servicePort.port() : nil })
     // Last, because a service group shuts down in reverse order: the server drains while everything else still runs.
     services.append(
       ServerLifecycle(
@@ -221,13 +223,25 @@ struct ServiceRun {
   }
 
   private func makeServer(
+    _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext, connectionsMax: Int,
+    onServiceRunning: @escaping @Sendable (Int) -> Void
+  ) throws -> (server: any DrainableServer, serviceNames: [String]) {
+    guard let own = components.server else {
+      return try makeRPCServer(components, tls, context: context, connectionsMax: connectionsMax)
+    }
+    guard components.rpcPort != nil else { return (own, []) }
+    let (calls, names) = try makeRPCServer(components, tls, context: context, connectionsMax: connectionsMax)
+    return (ServerPair(first: own, second: calls, onSecondRunning: onServiceRunning), names)
+  }
+
+  private func makeRPCServer(
     _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext, connectionsMax: Int
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
-    if let server = components.server { return (server, []) }
     let observer = try callObserver(components)
     var configuration = try CommonConfiguration.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
     configuration.connectionsMax = connectionsMax
+    if components.server != nil, let port = components.rpcPort { configuration.port = port }
     configuration.isTrustedProxy = components.isTrustedProxy
     configuration.waitingBytes = context.waitingBytes
     configuration.unreadBytes = context.unreadBytes
@@ -256,12 +270,15 @@ struct ServiceRun {
     return calls
   }
 
-  private func announcer() throws(ConfigurationError) -> @Sendable (Int, Int?, Int?) throws -> Void {
+  private func announcer(
+    servicePort: @escaping @Sendable () async -> Int?
+  ) throws(ConfigurationError) -> @Sendable (Int, Int?, Int?) async throws -> Void {
     let file = try settings.optionalString(CommonConfiguration.readyFile)
     let descriptor = try settings.optionalInt(CommonConfiguration.readyFd)
     return { rpcPort, httpPort, adminPort in
       let announcement = ReadyAnnouncement(
-        rpcPort: rpcPort, httpPort: httpPort, processID: Int(getpid()), adminPort: adminPort)
+        rpcPort: rpcPort, httpPort: httpPort, processID: Int(getpid()), adminPort: adminPort,
+        servicePort: await servicePort())
       if let file { try announcement.write(toFile: file) }
       if let descriptor { try announcement.write(toDescriptor: Int32(descriptor)) }
     }

@@ -14,6 +14,8 @@ public struct ServiceSpecification: Sendable {
   public var listenPolicy: ListenPolicy
   /// Whether the server on `port` encrypts its connections regardless of the TLS settings.
   public var encryptsItself = false
+  /// The optional setting with the port of an RPC server in addition to the server on `port`.
+  public var rpcPortKey: String?
   /// Describes the migrations that opening the database in a data folder would apply, without applying them.
   ///
   /// Throws the errors of opening the database.
@@ -38,7 +40,7 @@ extension ServiceSpecification {
   func check(_ settings: Settings) throws(ConfigurationError) {
     try listenPolicy.check(settings)
     try InternalTokenRule.check(settings)
-    if !encryptsItself { try ListenPolicy.checkEncryption(settings) }
+    if !encryptsItself || rpcPortKey.map(settings.isSet) == true { try ListenPolicy.checkEncryption(settings) }
     _ = try TracingConfiguration.url(settings)
   }
 }
@@ -76,6 +78,8 @@ public struct ServiceComponents: Sendable {
   public var isTrustedProxy: @Sendable (_ host: String) -> Bool = { _ in false }
   /// Replaces the RPC server on `port`, for an executable with another protocol.
   public var server: (any DrainableServer)?
+  /// The port of the RPC server, for an executable whose `server` has `port`. Nil: no RPC server then.
+  public var rpcPort: Int?
   /// Additional routes on the HTTP port.
   public var adminRoutes: [AdminRoutes] = []
   /// Handles requests on the admin port, which listens only on loopback; returns nil for unknown paths.

@@ -1,0 +1,28 @@
+/// Two servers of one process, which start and end together. The port of the first one is announced.
+struct ServerPair: DrainableServer {
+  let first: any DrainableServer
+  let second: any DrainableServer
+  let onSecondRunning: @Sendable (Int) -> Void
+
+  func start() async throws -> Int {
+    let port = try await first.start()
+    do {
+      onSecondRunning(try await second.start())
+    } catch {
+      await first.shutdown()
+      throw error
+    }
+    return port
+  }
+
+  func drain(timeoutMs: Int64) async {
+    async let drained: Void = first.drain(timeoutMs: timeoutMs)
+    await second.drain(timeoutMs: timeoutMs)
+    await drained
+  }
+
+  func shutdown() async {
+    await second.shutdown()
+    await first.shutdown()
+  }
+}
