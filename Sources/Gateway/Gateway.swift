@@ -1,5 +1,6 @@
 import CampanileAPI
 public import CampanileBase
+import CampanileCrypto
 public import CampanileRPC
 public import CampanileStore
 public import Logging
@@ -13,6 +14,9 @@ import Synchronization
 public final class Gateway: Sendable {
   package let configuration: GatewayConfiguration
   let keys: KeyStore
+  /// The sessions of the console.
+  package let sessions: ConsoleSessions
+  private let watches = WatchStreams()
   private let tokens: TokenAuthority?
   let admission: Admission
   private let replies: ReplyStore
@@ -73,10 +77,17 @@ public final class Gateway: Sendable {
     let ring = KeyRing(
       services: names + GatewayConfiguration.suiteServices.filter { !names.contains($0) },
       shares: Admission.principals(limits))
-    let keys = KeyStore(store: store, ring: ring) {
+    let endStale: @Sendable () -> Void = { [watches] in
       for loop in loops { loop.loop.execute { loop.endStale(nowMs: ring.nowMs()) } }
+      watches.endStale(nowMs: ring.nowMs())
     }
-    self.keys = keys
+    keys = KeyStore(store: store, ring: ring, onRevoke: endStale)
+    let audit = AuditLog(
+      repository: AuditRepository(store: store, limits: configuration.console), logger: logger, nowMs: ring.nowMs)
+    do throws(CryptoError) {
+      sessions = try ConsoleSessions(
+        store: store, keys: ring, audit: audit, limits: configuration.console, onEnd: endStale)
+    } catch { throw RPCError(.internalError, "the system has no random bytes", reason: "RANDOM_UNAVAILABLE") }
     tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
     admission = Admission(limits)
     replies = ReplyStore(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
@@ -85,8 +96,19 @@ public final class Gateway: Sendable {
   /// The schema of `gateway.sqlite`.
   public static var migrations: [Migration] { GatewayMigrations.all }
 
-  /// The gateway's own services in addition to health and reflection: `AccessService`.
-  public var services: [any RPCService] { [AccessServiceImplementation(keys: keys)] }
+  /// The gateway's own services in addition to health and reflection.
+  public var services: [any RPCService] {
+    [
+      AccessServiceImplementation(
+        keys: keys, audit: sessions.audit, sessions: sessions,
+        services: { [configuration, availability] in
+          let missing = availability.missing
+          return configuration.backends.map { .init(name: $0.name, serving: !missing.contains($0.name)) }
+        }),
+      ConsoleServiceImplementation(sessions: sessions, path: configuration.consolePath),
+      WatchServiceImplementation(streams: watches, methods: configuration.methods),
+    ]
+  }
 
   /// Returns the dispatcher for a server on the gateway's event loops.
   ///
@@ -105,10 +127,11 @@ public final class Gateway: Sendable {
       replies: replies, observer: observer, timeoutMsDefault: configuration.timeoutMsDefault, refusals: refusals)
   }
 
-  private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens) }
+  private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens, sessions: sessions) }
 
   /// The methods that the gateway's server implements itself.
-  package static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
+  package static let ownMethods = AccessServiceMethods.all + ConsoleServiceMethods.all + WatchServiceMethods.all
+    + HealthMethods.all + ReflectionServiceMethods.all
 
   /// The methods of the configured backends and the gateway's own.
   package var servedMethods: [MethodDescriptor] {
@@ -161,6 +184,7 @@ public final class Gateway: Sendable {
   /// - Throws: If the database or the token key set cannot be read.
   public func prepare() throws {
     try keys.load()
+    try sessions.load()
     try replies.load()
     _ = try tokens?.reload()
     logger.info("loaded keys", metadata: ["count": "\(keys.ring.count)"])
@@ -216,8 +240,7 @@ public final class Gateway: Sendable {
       do {
         if try tokens.reload() {
           logger.notice("reloaded the token keys")
-          let nowMs = keys.ring.nowMs()
-          for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
+          endStale()
         }
         failed = false
       } catch {
@@ -242,9 +265,16 @@ public final class Gateway: Sendable {
       round += 1
       try? await Task.sleep(for: .milliseconds(configuration.maintenanceMs))
       await attempt("storing the last use of keys") { [keys] in try await keys.flushUses() }
-      let nowMs = keys.ring.nowMs()
-      for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
+      await attempt("maintaining the console's sessions") { [sessions] in try await sessions.maintain() }
+      endStale()
     }
+  }
+
+  /// Ends the streams whose credential was revoked or has expired.
+  private func endStale() {
+    let nowMs = keys.ring.nowMs()
+    for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
+    watches.endStale(nowMs: nowMs)
   }
 
   private func attempt(_ what: String, _ body: @Sendable () async throws -> Void) async {

@@ -26,6 +26,9 @@ public struct GatewayConfiguration: Sendable {
   /// The interval at which the token key-set file is checked for changes.
   public var keySetCheckMs: Int64 = 2_000
   public var replies = ReplyLimits()
+  public var console = ConsoleLimits()
+  /// The path of the web console, such as `/console`; `nil` if it is not served.
+  public var consolePath: String?
   /// Timeout of a unary call that sets none.
   public var timeoutMsDefault: Int64 = 30_000
   public var frameBytesMax = 4 * 1024 * 1024

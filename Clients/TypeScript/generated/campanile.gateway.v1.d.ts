@@ -97,18 +97,18 @@ export interface RotateApiKeyResponse {
 export type GetCallerRequest = Record<string, never>;
 
 export interface GetCallerResponse {
-  caller?: Caller | undefined;
+  caller?: CallerIdentity | undefined;
   /** The services behind the gateway, by name. */
   services?: GatewayService[] | undefined;
 }
 
-/** Caller is the identity of a call's caller. */
-export interface Caller {
+/** CallerIdentity is the identity of a call's caller. */
+export interface CallerIdentity {
   /** `user/<id>` or `service/<id>`. */
   principal?: string | undefined;
   /** As in ApiKey. Empty grants reading and writing in every service, without `operate` and `admin`. */
   scopes?: string[] | undefined;
-  kind?: Caller.CredentialKind | undefined;
+  kind?: CallerIdentity.CredentialKind | undefined;
   /** The API key, also that of a console session; empty if there is none. */
   keyId?: string | undefined;
   /** The console session; empty if the call has none. */
@@ -120,7 +120,7 @@ export interface Caller {
   /** The member of the lodge who signed in to the console with a name and a PIN; empty for other callers. */
   lodgeMemberId?: string | undefined;
 }
-export namespace Caller {
+export namespace CallerIdentity {
 
   /** The kind of credential that the caller presented. */
   export type CredentialKind =
@@ -405,7 +405,7 @@ export declare const WatchService: {
    * UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so an
    * id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
    * under way still arrive; later ones do not.
-   * A stream that has ended, of another principal, or at another gateway process: NOT_FOUND, reason
+   * A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
    * WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than
    * 64 watches: RESOURCE_EXHAUSTED, reason WATCHES_EXHAUSTED.
    */

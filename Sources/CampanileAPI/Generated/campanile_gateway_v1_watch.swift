@@ -21,7 +21,7 @@ public protocol WatchServiceProtocol: RPCService {
   /// id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
   /// under way still arrive; later ones do not.
   ///
-  /// A stream that has ended, of another principal, or at another gateway process: NOT_FOUND, reason
+  /// A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
   /// WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than
   /// 64 watches: RESOURCE_EXHAUSTED, reason WATCHES_EXHAUSTED.
   func updateWatches(_ request: UpdateWatchesRequest, context: CallContext) async throws -> UpdateWatchesResponse

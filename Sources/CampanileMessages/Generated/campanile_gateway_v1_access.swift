@@ -754,13 +754,13 @@ public struct GetCallerRequest: ProtoMessage {
 public struct GetCallerResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.GetCallerResponse" }
 
-  public var caller: Caller?
+  public var caller: CallerIdentity?
   /// The services behind the gateway, by name.
   public var services: [GatewayService] = []
 
   public init() {}
 
-  public init(caller: Caller? = nil, services: [GatewayService] = []) {
+  public init(caller: CallerIdentity? = nil, services: [GatewayService] = []) {
     self.caller = caller
     self.services = services
   }
@@ -771,7 +771,7 @@ public struct GetCallerResponse: ProtoMessage {
     while more {
       switch try reader.field(Self.fieldIndex(try reader.key()), &seen0) {
       case 0:
-        self.caller = try Caller(from: &reader)
+        self.caller = try CallerIdentity(from: &reader)
       case 1:
         var moreElements = try reader.beginArray()
         while moreElements {
@@ -814,15 +814,15 @@ public struct GetCallerResponse: ProtoMessage {
   }
 }
 
-/// Caller is the identity of a call's caller.
-public struct Caller: ProtoMessage {
-  public static var protoFullName: String { "campanile.gateway.v1.Caller" }
+/// CallerIdentity is the identity of a call's caller.
+public struct CallerIdentity: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.CallerIdentity" }
 
   /// `user/<id>` or `service/<id>`.
   public var principal: String = ""
   /// As in ApiKey. Empty grants reading and writing in every service, without `operate` and `admin`.
   public var scopes: [String] = []
-  public var kind: Caller.CredentialKind = Caller.CredentialKind()
+  public var kind: CallerIdentity.CredentialKind = CallerIdentity.CredentialKind()
   /// The API key, also that of a console session; empty if there is none.
   public var keyId: String = ""
   /// The console session; empty if the call has none.
@@ -836,7 +836,7 @@ public struct Caller: ProtoMessage {
 
   public init() {}
 
-  public init(principal: String = "", scopes: [String] = [], kind: Caller.CredentialKind = Caller.CredentialKind(), keyId: String = "", sessionId: String = "", deviceId: String = "", expireTime: ProtoTimestamp? = nil, lodgeMemberId: String = "") {
+  public init(principal: String = "", scopes: [String] = [], kind: CallerIdentity.CredentialKind = CallerIdentity.CredentialKind(), keyId: String = "", sessionId: String = "", deviceId: String = "", expireTime: ProtoTimestamp? = nil, lodgeMemberId: String = "") {
     self.principal = principal
     self.scopes = scopes
     self.kind = kind
@@ -861,7 +861,7 @@ public struct Caller: ProtoMessage {
           moreElements = try reader.nextElement()
         }
       case 2:
-        self.kind = try reader.enumeration(Caller.CredentialKind.self)
+        self.kind = try reader.enumeration(CallerIdentity.CredentialKind.self)
       case 3:
         self.keyId = try reader.string()
       case 4:

@@ -584,7 +584,7 @@ public enum WatchServiceMethods {
   /// id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
   /// under way still arrive; later ones do not.
   ///
-  /// A stream that has ended, of another principal, or at another gateway process: NOT_FOUND, reason
+  /// A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
   /// WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than
   /// 64 watches: RESOURCE_EXHAUSTED, reason WATCHES_EXHAUSTED.
   public static let updateWatches = MethodDescriptor(
@@ -624,7 +624,7 @@ public struct WatchServiceClient: Sendable {
   /// id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
   /// under way still arrive; later ones do not.
   ///
-  /// A stream that has ended, of another principal, or at another gateway process: NOT_FOUND, reason
+  /// A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
   /// WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than
   /// 64 watches: RESOURCE_EXHAUSTED, reason WATCHES_EXHAUSTED.
   public func updateWatches(_ request: UpdateWatchesRequest, options: CallOptions = .init()) async throws -> UpdateWatchesResponse {

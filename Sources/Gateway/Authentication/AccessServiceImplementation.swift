@@ -7,9 +7,14 @@ import CampanileStore
 /// Implements `AccessService`. Admission has already checked the caller's scope.
 struct AccessServiceImplementation: AccessServiceProtocol {
   let keys: KeyStore
+  let audit: AuditLog
+  let sessions: ConsoleSessions
+  /// Returns the services behind the gateway.
+  let services: @Sendable () -> [GatewayService]
 
   func getCaller(_ request: GetCallerRequest, context: CallContext) async throws -> GetCallerResponse {
-    throw RPCError(.unimplemented, "not available", reason: "METHOD_UNKNOWN")
+    guard let call = LocalCall.current else { throw CredentialFault.missing }
+    return GetCallerResponse(caller: CallerView.caller(of: call, sessions), services: services())
   }
 
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse {
@@ -27,6 +32,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
         try await keys.create(
           principal: principal, scopes: scopes, description: description, expiresAtMs: expiresAtMs, idempotency)
       }
+      await audit.record(.keyCreated, subject: made.key.id)
       return CreateApiKeyResponse(apiKey: ApiKey(made.key), secret: made.secret.text)
     } catch let repeated as IdempotentKeyRequest.Repeated {
       return try Self.response(repeated)
@@ -53,6 +59,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
     guard let revoked = try await Self.mapping({ try await keys.revoke(request.keyId) }) else {
       throw Self.missing(request.keyId)
     }
+    await audit.record(.keyRevoked, subject: revoked.id)
     return RevokeApiKeyResponse(apiKey: ApiKey(revoked))
   }
 
@@ -69,6 +76,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
         try await keys.rotate(request.keyId, overlapMs: overlapMs, expiresAtMs: expiresAtMs, idempotency)
       }
       guard let made else { throw Self.missing(request.keyId) }
+      await audit.record(.keyRotated, subject: made.replaced.id)
       return RotateApiKeyResponse(
         apiKey: ApiKey(made.key), secret: made.secret.text, replacedApiKey: ApiKey(made.replaced))
     } catch let repeated as IdempotentKeyRequest.Repeated {
@@ -88,7 +96,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   }
 
   /// Maps a database failure to an RPC error without its text, which only the operator may see.
-  private static func mapping<T>(_ body: () async throws -> T) async throws -> T {
+  static func mapping<T>(_ body: () async throws -> T) async throws -> T {
     do { return try await body() } catch let error as StoreError {
       switch error.code {
       case .overloaded, .busy:

@@ -3,7 +3,7 @@ import CampanileCrypto
 import CampanileRPC
 
 /// The identity of a call's caller.
-package enum Caller {
+package enum Caller: Sendable {
   case anonymous
   case known(Credential)
   /// One of the operator's programs, authenticated by the internal token. It acts as the operator or as the caller in
@@ -21,6 +21,8 @@ struct CallerAuthenticator: Sendable {
   let keys: KeyRing
   /// `nil` if tokens are not accepted.
   var tokens: TokenAuthority?
+  /// `nil` if there is no console.
+  var sessions: ConsoleSessions?
 
   /// Returns the caller of a call.
   ///
@@ -51,6 +53,9 @@ struct CallerAuthenticator: Sendable {
   func authenticate(
     _ presented: String, from address: CallerShare? = nil, nowNs: Int64 = 0
   ) -> Result<Credential, RPCError> {
+    if presented.hasPrefix(ConsoleSessions.bearerPrefix) {
+      return sessions?.authenticate(presented) ?? .failure(CredentialFault.invalid)
+    }
     guard let tokens, JSONWebToken.isPlausible(presented) else { return keys.authenticate(presented) }
     if let known = tokens.checked(presented) { return known }
     if let refusals = address?.refusals {

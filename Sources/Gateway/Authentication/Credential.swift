@@ -5,9 +5,10 @@ import Synchronization
 
 /// An authenticated credential with everything that its calls need, computed once.
 package final class Credential: Sendable {
-  /// A public identifier: `k_…` of an API key, `j_…` of a token, `c_…` of a certificate.
+  /// A public identifier: `k_…` of an API key, `j_…` of a token, `c_…` of a certificate, `s_…` of a console session.
   let id: String
   let principal: Principal
+  let scopes: [Scope]
   let rights: AccessRights
   /// The limits of the principal, shared by all its credentials.
   let share: CallerShare
@@ -17,16 +18,20 @@ package final class Credential: Sendable {
   let metadataSizeBytes: Int
   /// Shared by all credentials that are revoked together, such as the tokens of one signing key.
   private let revocation: Revocation
+  /// The credential with which this one ends; nil if it stands alone.
+  let parent: Credential?
   private let expiry: Atomic<Int64>
   private let used = Atomic<Bool>(false)
 
   /// - Parameter expiresAtMs: `nil` for a credential that does not expire.
   init(
     id: String, principal: Principal, scopes: [Scope], expiresAtMs: Int64?, revocation: Revocation = Revocation(),
-    services: [String], share: CallerShare
+    services: [String], share: CallerShare, parent: Credential? = nil
   ) {
     self.id = id
     self.principal = principal
+    self.scopes = scopes
+    self.parent = parent
     self.share = share
     self.revocation = revocation
     rights = AccessRights(scopes, services: services)
@@ -45,6 +50,12 @@ package final class Credential: Sendable {
   }
 
   var isRevoked: Bool { revocation.isRevoked }
+  /// The time of expiry; nil if the credential does not expire.
+  var expiresAtMs: Int64? {
+    let own = expiry.load(ordering: .relaxed)
+    let earliest = min(own, parent?.expiresAtMs ?? .max)
+    return earliest == .max ? nil : earliest
+  }
   func revoke() { revocation.revoke() }
   /// Changes the time of expiry.
   func expire(atMs: Int64) { expiry.store(atMs, ordering: .relaxed) }
@@ -61,11 +72,11 @@ package final class Credential: Sendable {
 
   /// Returns the reason to reject the credential; `nil` if it is valid. Only callers that presented the whole secret
   /// may see it.
-  @inline(__always)
   func fault(nowMs: () -> Int64) -> RPCError? {
     if isRevoked { return CredentialFault.revoked }
     let expiresAtMs = expiry.load(ordering: .relaxed)
     if expiresAtMs != .max, nowMs() >= expiresAtMs { return CredentialFault.expired }
+    if let parent { return parent.fault(nowMs: nowMs) }
     return nil
   }
 }
@@ -83,7 +94,7 @@ final class Revocation: Sendable {
 /// Authentication errors. None reveals whether another secret would be accepted.
 package enum CredentialFault {
   package static let missing = fault("the method needs a credential", "CREDENTIAL_MISSING")
-  static let invalid = fault("the credential is not valid", "CREDENTIAL_INVALID")
+  package static let invalid = fault("the credential is not valid", "CREDENTIAL_INVALID")
   static let expired = fault("the credential has expired", "CREDENTIAL_EXPIRED")
   static let revoked = fault("the credential was revoked", "CREDENTIAL_REVOKED")
 

@@ -42,5 +42,20 @@ enum GatewayMigrations {
     // A key of a device cannot act as another device of its user. Existing keys are not bound.
     Migration(
       "0005-bind-api-keys-to-devices", "ALTER TABLE api_keys ADD COLUMN device_id TEXT NOT NULL DEFAULT '';"),
+    Migration(
+      "0006-create-console-sessions",
+      """
+      CREATE TABLE console_sessions (
+        id TEXT NOT NULL PRIMARY KEY, digest BYTEA NOT NULL UNIQUE, principal TEXT NOT NULL, scopes TEXT NOT NULL,
+        device_id TEXT NOT NULL, method BIGINT NOT NULL, key_id TEXT NOT NULL, lodge_member_id TEXT NOT NULL,
+        lodge_secret BYTEA NOT NULL, created_at_ms BIGINT NOT NULL, ends_at_ms BIGINT NOT NULL,
+        used_at_ms BIGINT NOT NULL, address TEXT NOT NULL, user_agent TEXT NOT NULL);
+      CREATE TABLE audit_events (
+        id INTEGER PRIMARY KEY, created_at_ms BIGINT NOT NULL, action BIGINT NOT NULL,
+        principal TEXT NOT NULL, address TEXT NOT NULL, subject TEXT NOT NULL, method BIGINT NOT NULL,
+        count BIGINT NOT NULL, reason TEXT NOT NULL);
+      CREATE INDEX audit_events_of_action ON audit_events (action, id);
+      CREATE INDEX audit_events_age ON audit_events (created_at_ms);
+      """),
   ]
 }

@@ -61,6 +61,8 @@ struct Requirement: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     /// Callable without a credential.
     case open
+    /// Callable with any credential, whatever its scopes.
+    case authenticated
     case admin
     case read, write, publish, operate
 
@@ -69,6 +71,7 @@ struct Requirement: Sendable, Hashable {
     init(_ method: MethodDescriptor) {
       switch method.scope {
       case "public": self = .open
+      case "authenticated": self = .authenticated
       case "admin": self = .admin
       default:
         switch method.scope.split(separator: ":").last.flatMap({ Right(rawValue: String($0)) }) {
@@ -82,13 +85,14 @@ struct Requirement: Sendable, Hashable {
     }
   }
   var kind: Kind
-  /// The service's index in the routing table, 0 to 63; unused for `open` and `admin`.
+  /// The service's index in the routing table, 0 to 63; unused for `open`, `authenticated` and `admin`.
   var serviceIndex = 0
 
   /// Returns the narrowest sufficient scope, for the error message.
   func scope(serviceName: String) -> String {
     switch kind {
     case .open: ""
+    case .authenticated: "authenticated"
     case .admin: "admin"
     case .read: "\(serviceName):read"
     case .write: "\(serviceName):write"
@@ -149,7 +153,7 @@ struct AccessRights: Sendable, Hashable {
     if isAdmin { return true }
     let bit = UInt64(1) << UInt64(truncatingIfNeeded: requirement.serviceIndex)
     switch requirement.kind {
-    case .open: return true
+    case .open, .authenticated: return true
     case .admin: return false
     case .read: return readable & bit != 0
     case .write: return writable & bit != 0

@@ -56,7 +56,11 @@ final class Forwarder: CallDispatcher, HeadJudge {
     params: UnsafeRawBufferPointer
   ) {
     guard let route, case .backend(let index) = route.target else {
-      return local.startCall(call, method: method, params: params)
+      // Unknown methods have no handler that needs the caller.
+      guard route != nil else { return local.startCall(call, method: method, params: params) }
+      return LocalCall.$current.withValue(LocalCall(call, caller, callerCache, self)) {
+        local.startCall(call, method: method, params: params)
+      }
     }
     forward(call, params, to: AdmittedCall(route: route, backend: index, caller: caller, callerCache: callerCache))
   }

@@ -82,7 +82,8 @@ struct RoutingTable: Sendable {
   private let otherObservation: MethodObservation?
 
   /// - Parameters:
-  ///   - local: The gateway's own methods; those that are not public require the scope `admin`.
+  ///   - local: The gateway's own methods: public, for all callers with a credential, or for those with the scope
+  ///     `admin`.
   ///   - methods: The methods of all backends, from the generated tables; methods without a matching prefix are
   ///     ignored.
   init(
@@ -110,8 +111,9 @@ struct RoutingTable: Sendable {
     }
     for method in local {
       let isOpen = method.scope == "public" || Self.openServices.contains(method.service)
+      let kind: Requirement.Kind = isOpen ? .open : method.scope == "authenticated" ? .authenticated : .admin
       let route = Route(
-        path: method.path, target: .local, requirement: Requirement(kind: isOpen ? .open : .admin), kind: method.kind,
+        path: method.path, target: .local, requirement: Requirement(kind: kind), kind: method.kind,
         isDescribed: true, rate: rates[method.path], recorder: observer.recorder(for: method))
       entries.append((method.path, route))
     }
