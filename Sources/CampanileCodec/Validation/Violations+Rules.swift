@@ -39,11 +39,18 @@ extension Violations {
   @inlinable
   public mutating func textBytes(_ value: String, _ name: StaticString, min: Int = 0, max: Int = .max) {
     let sizeBytes = value.utf8.count
+    if sizeBytes <= max, sizeBytes >= min, !Self.containsNUL(value) { return }
+    invalidBytes(value, name, min: min, max: max)
+  }
+
+  @usableFromInline
+  mutating func invalidBytes(_ value: String, _ name: StaticString, min: Int, max: Int) {
+    let sizeBytes = value.utf8.count
     if sizeBytes > max {
       add("\(name)", "must have at most \(max) bytes of UTF-8", .tooLong)
     } else if sizeBytes < min {
       add("\(name)", "must have at least \(min) bytes of UTF-8", .tooShort)
-    } else if Self.containsNUL(value) {
+    } else {
       add("\(name)", "must not contain U+0000", .textInvalid)
     }
   }

@@ -53,12 +53,14 @@ public struct Violations: Sendable {
   // MARK: Paths
   // A message is validated with paths relative to itself. Only its violations cost more than the comparison of a count.
 
-  /// Validates the messages of a list. Without inlining or specialization, which would copy each message.
+  /// Validates the messages of a list, without a copy of each.
+  @inlinable
   public mutating func elements<M: ValidatedMessage>(_ messages: [M], _ field: StaticString) {
     messages.withUnsafeBufferPointer { messages in
-      for index in messages.indices {
+      guard let first = messages.baseAddress else { return }
+      for index in 0..<messages.count {
         let count = items.count
-        messages[index].validate(into: &self)
+        (first + index).borrow { $0.validate(into: &self) }
         move(after: count, into: field, index: index)
       }
     }
@@ -100,4 +102,9 @@ public struct Violations: Sendable {
     }
     items.replaceSubrange(count..., with: kept)
   }
+}
+
+extension UnsafePointer where Pointee: ~Copyable {
+  /// Passes the value to a closure without a copy, which the compiler makes of a copyable value in memory.
+  @inlinable func borrow(_ body: (borrowing Pointee) -> Void) { body(pointee) }
 }
