@@ -35,7 +35,7 @@ export interface Fault {
    */
   stall?: FaultEnd | undefined;
   /** The requests that it applies to; absent for all. */
-  match?: FaultMatch | undefined;
+  match?: FaultFilter | undefined;
   /** Applies to every n-th matching request; 0 means each. */
   every?: number | undefined;
   /** The probability for such a request, from 0 to 1; absent means 1. */
@@ -74,8 +74,8 @@ export interface FaultEnd {
   processed?: boolean | undefined;
 }
 
-/** FaultMatch selects requests; an empty field matches all. */
-export interface FaultMatch {
+/** FaultFilter selects requests; an empty field matches all. */
+export interface FaultFilter {
   pathPrefix?: string | undefined;
   topic?: string | undefined;
   pushType?: string | undefined;

@@ -10,7 +10,7 @@ public struct Fault: ValidatedMessage {
   public var id: String = ""
   public var effect: Effect?
   /// The requests that it applies to; absent for all.
-  public var match: FaultMatch?
+  public var match: FaultFilter?
   /// Applies to every n-th matching request; 0 means each.
   public var every: Int32 = 0
   /// The probability for such a request, from 0 to 1; absent means 1.
@@ -26,7 +26,7 @@ public struct Fault: ValidatedMessage {
 
   public init() {}
 
-  public init(id: String = "", effect: Effect? = nil, match: FaultMatch? = nil, every: Int32 = 0, probability: Double? = nil, remainingCount: Int32? = nil, endTime: ProtoTimestamp? = nil, matchedCount: Int64 = 0, appliedCount: Int64 = 0) {
+  public init(id: String = "", effect: Effect? = nil, match: FaultFilter? = nil, every: Int32 = 0, probability: Double? = nil, remainingCount: Int32? = nil, endTime: ProtoTimestamp? = nil, matchedCount: Int64 = 0, appliedCount: Int64 = 0) {
     self.id = id
     self.effect = effect
     self.match = match
@@ -64,7 +64,7 @@ public struct Fault: ValidatedMessage {
         if self.effect != nil { throw reader.oneofConflict() }
         self.effect = .stall(try FaultEnd(from: &reader))
       case 7:
-        self.match = try FaultMatch(from: &reader)
+        self.match = try FaultFilter(from: &reader)
       case 8:
         self.every = try reader.int32()
       case 9:
@@ -399,9 +399,9 @@ public struct FaultEnd: ProtoMessage {
   }
 }
 
-/// FaultMatch selects requests; an empty field matches all.
-public struct FaultMatch: ValidatedMessage {
-  public static var protoFullName: String { "campanile.simulator.v1.FaultMatch" }
+/// FaultFilter selects requests; an empty field matches all.
+public struct FaultFilter: ValidatedMessage {
+  public static var protoFullName: String { "campanile.simulator.v1.FaultFilter" }
 
   public var pathPrefix: String = ""
   public var topic: String = ""
