@@ -31,9 +31,8 @@ OPEN = {
     # The example's time is more than a year ahead, which no fixed rule can express.
     "campanile.notifications.v1": {
         "PostponeNotification"},
-    # PublishUpdate needs a message in one of two forms.
     "campanile.sync.v1": {
-        "PublishUpdate", "UploadContent"},
+        "UploadContent"},
 }
 
 

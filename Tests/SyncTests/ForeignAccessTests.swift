@@ -115,7 +115,7 @@ import Testing
         _ = try await $0.devices.publishUpdate(
           .init(
             deviceId: "phone", requestId: "m",
-            message: SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1))), context: $1)
+            form: .message(SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1)))), context: $1)
       }
     ),
     (

@@ -145,7 +145,8 @@ extension SyncComponent {
     try await devices.publishUpdate(
       .init(
         deviceId: device, requestId: id,
-        message: SyncUpdateMessage(type: type, entityId: entity, eventTime: ProtoTimestamp(seconds: 1_770_000_000))),
+        form: .message(
+          SyncUpdateMessage(type: type, entityId: entity, eventTime: ProtoTimestamp(seconds: 1_770_000_000)))),
       context: anna)
   }
 

@@ -612,9 +612,12 @@ export interface PublishUpdateRequest {
    * response, within 24 h and for as long as the message is stored.
    */
   requestId?: string | undefined;
-  /** Required without `message_json`. */
+  /** At most one member of the oneof `form` is set. */
   message?: SyncUpdateMessage | undefined;
-  /** The message as the apps encode it, as in SyncUpdate. Not allowed with `message`. */
+  /**
+   * The message as the apps encode it, as in SyncUpdate.
+   * At most one member of the oneof `form` is set.
+   */
   messageJson?: string | undefined;
 }
 
