@@ -1,4 +1,4 @@
-// The files of the TypeScript client, embedded in the program.
+// The files of the TypeScript client and of the web console, embedded in the program.
 #ifndef CCLIENTFILES_H
 #define CCLIENTFILES_H
 
@@ -14,5 +14,7 @@ struct campanile_client_file {
 
 // Returns the file with this index, in the order of their paths; NULL beyond the last.
 const struct campanile_client_file *campanile_client_file(size_t index);
+// The same for the console's files, whose paths are within Sources/Console/Web.
+const struct campanile_client_file *campanile_console_file(size_t index);
 
 #endif

@@ -87,6 +87,9 @@ package final class OpenConsoleSession: Sendable {
   func takeUse() -> Bool { isUseUnstored.exchange(false, ordering: .relaxed) }
   func restoreUse() { isUseUnstored.store(true, ordering: .relaxed) }
 
+  /// The token of the lodge session; nil if there is none, or before the cookie was presented after a restart.
+  package var knownLodgeToken: String? { lodge.withLock { $0 } }
+
   /// Returns the token of the lodge session; nil if there is none. After a restart it is decrypted with the cookie.
   func lodgeToken(_ secret: ConsoleSecret) -> String? {
     guard !stored.sealedLodgeSecret.isEmpty else { return nil }

@@ -174,6 +174,13 @@ package final class ConsoleSessions: Sendable {
   /// Returns the session with this id, even if it has just ended.
   package func session(id: String) -> OpenConsoleSession? { state.withLock { $0.byID[id] } }
 
+  /// Returns the open session of an `Authorization` from `present`; nil if there is none.
+  package func session(authorization: String?) -> OpenConsoleSession? {
+    guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }
+    guard case .success(let credential) = authenticate(String(authorization.dropFirst(7))) else { return nil }
+    return session(of: credential)
+  }
+
   /// Returns the session of a credential; nil if it is not one of a session.
   func session(of credential: Credential?) -> OpenConsoleSession? { credential.flatMap { session(id: $0.id) } }
 

@@ -12,6 +12,8 @@ struct HTTPPlanner: Sendable {
   let hostGuard: HostGuard?
   /// Dialects in order of precedence; they take precedence over the suite's own paths.
   let dialects: [any HTTPDialect]
+  /// Relative links to the paths at which others are served.
+  var redirects: [String: String] = [:]
 
   static let operationsPaths: Set<String> = ["/healthz", "/readyz"]
   static let queryToken = "access_token"
@@ -56,6 +58,10 @@ struct HTTPPlanner: Sendable {
     if Self.operationsPaths.contains(path) { return request.method == "GET" ? .operations(path) : notAllowed(["GET"]) }
     if let file = files[path] {
       return StaticFile.methods.contains(request.method) ? file.answer(to: request) : notAllowed(StaticFile.methods)
+    }
+    if let link = redirects[path] {
+      guard StaticFile.methods.contains(request.method) else { return notAllowed(StaticFile.methods) }
+      return .answer(308, [("Location", link), ("Cache-Control", "no-cache")], [])
     }
     let segments = try RequestPath.segments(of: request.path)
     for dialect in dialects {

@@ -39,7 +39,7 @@ extension HTTPConnection {
     }
     fields.add(name: "X-Content-Type-Options", value: "nosniff")
     if configuration.isEncrypted { fields.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
-    for (name, value) in exchange.crossOrigin { fields.add(name: name, value: value) }
+    for (name, value) in exchange.policies { fields.add(name: name, value: value) }
     if let quota = exchange.call?.quota?.status(nowNs: MonotonicClock.nowNs()) {
       fields.add(name: "RateLimit-Limit", value: String(quota.limit))
       fields.add(name: "RateLimit-Remaining", value: String(quota.remaining))

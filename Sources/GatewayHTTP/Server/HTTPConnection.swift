@@ -135,14 +135,15 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     }
   }
 
-  private func begin(_ head: HTTPRequestHead) {
+  private func begin(_ received: HTTPRequestHead) {
+    let (head, isOfConsole) = frontend.console?.identified(received) ?? (received, false)
     // The decoder stops after a request for another protocol.
     state.begin(keepsAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade"), now: .now())
     if isStranger { ticket?.madeCall() }
     if !configuration.trustedProxies.isEmpty { noteCaller(head) }
-    let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
     var target = HTTPJudgedTarget()
-    let exchange = HTTPExchange(head, decide(head, &target), crossOrigin: crossOrigin)
+    let exchange = HTTPExchange(
+      head, decide(head, &target), policies: policies(received, isOfConsole: isOfConsole))
     self.exchange = exchange
     judge(exchange, target)
     state.timing.limitBody(toMs: bodyTimeoutMs(exchange))
@@ -162,6 +163,12 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
       channelContext?.triggerUserOutboundEvent(HTTPBypass.Event.goOn, promise: nil)
     }
+  }
+
+  /// Returns the headers that tell browsers who may use the response. The console is never for other origins.
+  private func policies(_ head: HTTPRequestHead, isOfConsole: Bool) -> [(String, String)] {
+    if frontend.console?.owns(uri: head.uri) == true { return ConsoleFrontend.headers }
+    return isOfConsole ? [] : configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
   }
 
   private static func length(_ head: HTTPRequestHead) -> Int? {

@@ -12,8 +12,8 @@ final class HTTPExchange {
   let style: HTTPPlan.Style
   /// Whether responses use the binary protobuf encoding.
   let isBinary: Bool
-  /// The CORS headers of every response to this request.
-  let crossOrigin: [(String, String)]
+  /// The headers of every response to this request that tell browsers who may use it: those of CORS, or of the console.
+  let policies: [(String, String)]
   /// The caller identified by the head; nil if the request was refused.
   var caller: Caller?
   /// The admission of a request that the gateway serves with its own calls.
@@ -45,10 +45,10 @@ final class HTTPExchange {
   var hasSent = false
   var lastWrite = NIODeadline.now()
 
-  init(_ head: HTTPRequestHead, _ decision: HTTPDecision, crossOrigin: [(String, String)]) {
+  init(_ head: HTTPRequestHead, _ decision: HTTPDecision, policies: [(String, String)]) {
     self.head = head
     self.decision = decision
-    self.crossOrigin = crossOrigin
+    self.policies = policies
     switch decision {
     case .call(let plan): (style, isBinary) = (plan.style, plan.binary != nil)
     case .refusal(let refusal):

@@ -18,6 +18,8 @@ public final class HTTPFrontend: Sendable {
   let configuration: HTTPConfiguration
   let timeouts: HTTPTimeouts
   let planner: HTTPPlanner
+  /// Nil if the console is not served.
+  let console: ConsoleFrontend?
   let loops = CallLoops()
   private let connections: Mutex<[ObjectIdentifier: NIOLoopBound<HTTPConnections>]> = Mutex([:])
   let waitingBytesBudget: WaitingBytesBudget
@@ -51,9 +53,19 @@ public final class HTTPFrontend: Sendable {
     var files = configuration.servesClient ? ClientFiles.all : [:]
     let described = dialects.compactMap { $0 as? any DescribedDialect }
     files["/openapi.json"] = StaticFile(contentType: "application/json") { OpenAPIDocument.bytes(table, described) }
+    console = gateway.configuration.consolePath.map { path in
+      ConsoleFrontend(
+        path: path, cookie: ConsoleCookie(isEncrypted: configuration.isEncrypted, hostGuard: configuration.hostGuard),
+        sessions: gateway.sessions)
+    }
+    var allDialects = dialects
+    if let console {
+      files.merge(ConsoleFiles.files(at: console.path)) { _, file in file }
+      allDialects.insert(ConsoleSignIn(console: console), at: 0)
+    }
     planner = HTTPPlanner(
       table: table, crossOrigin: configuration.crossOrigin, files: files, hostGuard: configuration.hostGuard,
-      dialects: dialects)
+      dialects: allDialects, redirects: console.map { [$0.path: "\($0.path.split(separator: "/").last ?? "")/"] } ?? [:])
   }
 
   /// Sends calls to `dispatcher` from now on. Calls that arrive earlier fail with UNAVAILABLE.

@@ -15,14 +15,14 @@ final class StaticFile: Sendable {
     let etag: String
     let headers: [(String, String)]
 
-    init(_ bytes: [UInt8], contentType: String, coding: String?) {
+    init(_ bytes: [UInt8], contentType: String, cacheControl: String, coding: String?) {
       self.bytes = bytes
       let digest = (try? SHA256.digest(bytes))?.hexadecimal ?? "\(bytes.count)"
       etag = String(digest.prefix(32))
       // `Vary` also prevents the connection from compressing the response again.
       headers =
         [
-          ("Content-Type", contentType), ("ETag", "\"\(etag)\""), ("Cache-Control", "public, max-age=300"),
+          ("Content-Type", contentType), ("ETag", "\"\(etag)\""), ("Cache-Control", cacheControl),
           ("Vary", "Accept-Encoding"),
         ] + (coding.map { [("Content-Encoding", $0)] } ?? [])
     }
@@ -30,12 +30,16 @@ final class StaticFile: Sendable {
 
   private let build: @Sendable () -> [UInt8]
   private let contentType: String
+  private let cacheControl: String
   /// Plain, and compressed unless zlib runs out of memory; nil before the first request.
   private let built = Mutex<(plain: Representation, compressed: Representation?)?>(nil)
 
   /// - Parameter build: Returns the bytes. Called at most once, while other requests for the file wait.
-  init(contentType: String, _ build: @escaping @Sendable () -> [UInt8]) {
+  init(
+    contentType: String, cacheControl: String = "public, max-age=300", _ build: @escaping @Sendable () -> [UInt8]
+  ) {
     self.contentType = contentType
+    self.cacheControl = cacheControl
     self.build = build
   }
 
@@ -44,8 +48,10 @@ final class StaticFile: Sendable {
       if let built { return built }
       let bytes = build()
       let made = (
-        plain: Representation(bytes, contentType: contentType, coding: nil),
-        compressed: Self.gzip(bytes).map { Representation($0, contentType: contentType, coding: "gzip") }
+        plain: Representation(bytes, contentType: contentType, cacheControl: cacheControl, coding: nil),
+        compressed: Self.gzip(bytes).map {
+          Representation($0, contentType: contentType, cacheControl: cacheControl, coding: "gzip")
+        }
       )
       built = made
       return made
