@@ -129,3 +129,14 @@ export function openDialog(t, title, content, props = {}) {
   dialog.showModal();
   return dialog;
 }
+
+/** @type {Map<string, Promise<void>>} */
+const sheets = new Map();
+/** Loads a page's stylesheet, once. A page awaits it before it renders. @param {URL} url @returns {Promise<void>} */
+export function styles(url) {
+  const loading = sheets.get(url.href) ?? new Promise((resolve, reject) => {
+    document.head.append(h("link", { rel: "stylesheet", href: url.href, onload: () => resolve(undefined), onerror: reject }));
+  });
+  sheets.set(url.href, loading);
+  return loading;
+}

@@ -1,0 +1,101 @@
+// The forms for a new notification and a new bucket. What the server refuses is shown at its field.
+
+import { AutomationService, NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
+import { clean } from "../../format.js";
+import { field, openDialog } from "../../parts.js";
+import { h, show, signal } from "../../view.js";
+
+/** @import { Context } from "../../types.d.ts" */
+/** @import { Template } from "../../../sdk/generated/campanile.notifications.v1.js" */
+/** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
+
+/** @param {Context} context @param {T} t @param {import("./model.js").Model} model */
+export function openCompose({ client, notify, fail, format, navigate, t: shell }, t, model) {
+  const templates = signal(/** @type {Template[]} */ ([])), template = signal(/** @type {Template | undefined} */ (undefined));
+  const violations = signal(/** @type {Record<string, string>} */ ({})), isScheduled = signal(false);
+  void client.call(AutomationService.listTemplates, { pageSize: 1000 }).then(({ templates: found = [] }) => { templates.value = found; }, () => {});
+  const requestId = crypto.randomUUID(), canPublish = model.buckets.value.filter(({ role }) => role !== "BUCKET_ROLE_READER");
+  /** @param {string} name */
+  const violation = (name) => h("small", { class: "invalid", role: "alert" }, () => violations.value[name] ?? "");
+  openDialog(shell, t.form.title, (close) => canPublish.length === 0 ? h("p", null, t.form.noBucket) : h("form", {
+    class: "stack",
+    onsubmit: async (/** @type {SubmitEvent} */ event) => {
+      event.preventDefault();
+      const values = Object.fromEntries([...new FormData(/** @type {HTMLFormElement} */ (event.target))].map(([name, value]) => [name, String(value)]));
+      const variables = Object.fromEntries(Object.entries(values).flatMap(([name, value]) => name.startsWith("$") ? [[name.slice(1), value]] : []));
+      try {
+        const { notification } = await client.call(Service.createNotification, {
+          requestId,
+          notification: {
+            bucketId: values.bucket, priority: /** @type {any} */ (values.priority),
+            ...(values.heading && { title: values.heading }), ...(values.subtitle && { subtitle: values.subtitle }), ...(values.body && { body: values.body }),
+            ...(values.deliver && { deliverTime: new Date(values.deliver).toISOString() }),
+            ...(values.attachment && { attachments: [{ url: values.attachment, mediaType: mediaType(values.attachment) }] }),
+          },
+          ...(template.value?.id && { templateId: template.value.id, variables }),
+        });
+        close();
+        if (values.deliver) {
+          notify(t.form.scheduled(format.full(values.deliver)));
+          navigate("inbox/scheduled");
+          if (model.place.value === "scheduled") void model.reload();
+        } else {
+          notify(t.form.sent);
+          navigate(`inbox/${model.place.value === "all" || model.bucketId.value === values.bucket ? model.place.value : "all"}/${notification?.id}`);
+        }
+      } catch (error) {
+        const { fieldViolations = [] } = /** @type {{ fieldViolations?: { field: string, description: string }[] }} */ (error);
+        violations.value = Object.fromEntries(fieldViolations.map(({ field, description }) => [place(field), description]));
+        if (fieldViolations.length === 0) fail(error);
+      }
+    },
+  }, h("div", { class: "fields" },
+    field(t.form.bucket, h("select", { name: "bucket" }, canPublish.map(({ id, name }) => h("option", {
+      value: id, selected: id === model.bucketId.value }, clean(name, 80)))), violation("bucket")),
+    field(t.form.priority, h("select", { name: "priority" }, Object.entries(t.priorities).map(([value, text]) =>
+      h("option", { value, selected: value === "PRIORITY_NORMAL" }, text))), violation("priority"))),
+  show(() => templates.value.length > 0, () => field(t.form.template, h("select", {
+    onchange: (/** @type {Event & { target: HTMLSelectElement }} */ { target }) => { template.value = templates.value.find(({ id }) => id === target.value); } },
+  h("option", { value: "" }, t.form.noTemplate), templates.value.map(({ id, name }) => h("option", { value: id }, clean(name, 80)))))),
+  () => template.value?.requiredVariables?.map((name) => field(name, h("input", { name: `$${name}` }))),
+  field(t.form.heading, h("input", { name: "heading", maxlength: 256, required: () => !template.value, autofocus: true }), violation("title")),
+  field(t.form.subtitle, h("input", { name: "subtitle", maxlength: 256 }), violation("subtitle")),
+  field(t.form.body, h("textarea", { name: "body", rows: 4, maxlength: 16_384 }), violation("body")),
+  h("div", { class: "fields" },
+    field(t.form.deliver, h("input", { name: "deliver", type: "datetime-local",
+      oninput: (/** @type {Event & { target: HTMLInputElement }} */ { target }) => { isScheduled.value = target.value !== ""; } }),
+    [h("small", null, t.form.deliverHint), violation("deliver")]),
+    field(t.form.attachment, h("input", { name: "attachment", type: "url", placeholder: "https://" }), violation("attachment"))),
+  violation(""),
+  h("div", { class: "row dialog-end" }, h("span", { class: "grow" }), h("button", { type: "button", onclick: close }, shell.cancel),
+    h("button", { class: "primary" }, () => isScheduled.value ? t.form.schedule : t.form.send))));
+}
+
+/** Returns the field of the form that a violation is about. @param {string} path */
+function place(path) {
+  const names = { title: "title", subtitle: "subtitle", body: "body", bucket_id: "bucket", deliver_time: "deliver", attachments: "attachment", priority: "priority" };
+  return Object.entries(names).find(([name]) => path.includes(name))?.[1] ?? "";
+}
+
+/** @param {string} url */
+const mediaType = (url) => /\.(png|jpe?g|webp|avif|heic)([?#]|$)/i.test(url) ? "MEDIA_TYPE_IMAGE" : /\.gif([?#]|$)/i.test(url) ? "MEDIA_TYPE_GIF" : "MEDIA_TYPE_FILE";
+
+/** @param {Context} context @param {T} t @param {import("./model.js").Model} model */
+export function openBucketForm({ client, fail, navigate, t: shell }, t, model) {
+  openDialog(shell, t.newBucket, (close) => h("form", {
+    class: "stack",
+    onsubmit: async (/** @type {SubmitEvent} */ event) => {
+      event.preventDefault();
+      const name = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("name"));
+      try {
+        const { bucket } = await client.call(Service.createBucket, { bucket: { name }, requestId: crypto.randomUUID() });
+        close();
+        await model.reloadBuckets();
+        navigate(`inbox/${bucket?.id}`);
+      } catch (error) {
+        fail(error);
+      }
+    },
+  }, field(t.form.name, h("input", { name: "name", required: true, maxlength: 128, autofocus: true })),
+  h("div", { class: "row" }, h("span", { class: "grow" }), h("button", { class: "primary" }, t.form.create))));
+}

@@ -1,0 +1,188 @@
+// What the inbox shows and does: lists by place, counts, selection, and changes with undo.
+
+import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
+import { computed, effect, onDispose, signal, untrack } from "../../view.js";
+import { apply, join } from "./reducer.js";
+
+/** @import { Bucket, Notification } from "../../../sdk/generated/campanile.notifications.v1.js" */
+/** @import { Context } from "../../types.d.ts" */
+
+const pageSize = 200;
+
+/** @param {Context} context @param {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} t */
+export function createModel(context, t) {
+  const { client, route, navigate, notify, fail } = context;
+  const items = signal(/** @type {readonly Notification[]} */ ([])), nextPage = signal(""), isLoading = signal(true);
+  const error = signal(/** @type {unknown} */ (undefined)), buckets = signal(/** @type {readonly Bucket[]} */ ([]));
+  const unread = signal(/** @type {{ total?: number | undefined, byBucket?: Record<string, number> | undefined }} */ ({}));
+  const selection = signal(/** @type {ReadonlySet<string>} */ (new Set())), gapTime = signal(0), fresh = signal(0);
+  const place = computed(() => route.value.parts[0] ?? "all"), openId = computed(() => route.value.parts[1] ?? "");
+  const query = computed(() => route.value.query.q ?? ""), unreadOnly = computed(() => route.value.query.unread === "1");
+  const bucketId = computed(() => place.value.startsWith("b_") ? place.value : "");
+  const isLive = computed(() => !query.value && (place.value === "all" || bucketId.value !== ""));
+  /** Whether the list is scrolled to its top; new rows are counted otherwise. */
+  let isAtTop = () => true;
+  let generation = 0;
+
+  /** @param {string} pageToken @param {AbortSignal} [abort] */
+  const page = async (pageToken, abort) => {
+    const options = abort && { signal: abort }, paging = { pageSize, ...(pageToken && { pageToken }) };
+    const bucket = bucketId.value && { bucketId: bucketId.value };
+    if (place.value === "trash") return client.call(Service.listDeletedNotifications, paging, options);
+    if (place.value === "scheduled") return client.call(Service.listScheduledNotifications, paging, options);
+    if (query.value) return client.call(Service.searchNotifications, { ...paging, ...bucket, query: query.value }, options);
+    return client.call(Service.listNotifications, { ...paging, ...bucket, ...(unreadOnly.value && { unreadOnly: true }) }, options);
+  };
+  const reload = async () => {
+    const current = ++generation;
+    isLoading.value = true;
+    try {
+      const { notifications = [], nextPageToken = "" } = await untrack(() => page(""));
+      if (current !== generation) return;
+      [items.value, nextPage.value, error.value, fresh.value] = [notifications, nextPageToken, undefined, 0];
+    } catch (thrown) {
+      if (current === generation) error.value = thrown;
+    }
+    if (current === generation) isLoading.value = false;
+  };
+  let isLoadingMore = false;
+  const more = async () => {
+    if (isLoadingMore || !nextPage.value) return;
+    isLoadingMore = true;
+    const current = generation;
+    try {
+      const { notifications = [], nextPageToken = "" } = await page(nextPage.value);
+      if (current === generation) {
+        const isOrdered = isLive.value || query.value;
+        [items.value, nextPage.value] = [isOrdered ? join(items.value, notifications) : [...items.value, ...notifications], nextPageToken];
+      }
+    } catch (thrown) {
+      fail(thrown);
+    }
+    isLoadingMore = false;
+  };
+  const reloadBuckets = async () => {
+    /** @type {Bucket[]} */
+    const found = [];
+    for (let pageToken = "";;) {
+      const { buckets: page = [], nextPageToken = "" } = await client.call(Service.listBuckets, { pageSize: 1000, ...(pageToken && { pageToken }) });
+      found.push(...page);
+      if (!nextPageToken) break;
+      pageToken = nextPageToken;
+    }
+    buckets.value = found;
+  };
+  const count = async () => { unread.value = (await client.call(Service.getUnreadCounts, {})).unreadCounts ?? {}; };
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let counting;
+  const countSoon = () => {
+    counting ??= setTimeout(() => {
+      counting = undefined;
+      count().catch(() => {});
+    }, 250);
+  };
+
+  // Another place, query or filter is another list.
+  effect(() => {
+    void [place.value, query.value, unreadOnly.value];
+    items.value = [];
+    selection.value = new Set();
+    gapTime.value = 0;
+    void reload();
+  });
+  const refresh = () => Promise.all([reload(), reloadBuckets(), count()]).catch(fail);
+  void reloadBuckets().catch(() => {});
+  void count().catch(() => {});
+
+  /** Changes that arrived in one turn are applied together. @type {import("../../../sdk/generated/campanile.notifications.v1.js").NotificationChange[]} */
+  let waiting = [];
+  const applyWaiting = () => {
+    const changes = waiting, filter = { bucketId: bucketId.value, unreadOnly: unreadOnly.value };
+    waiting = [];
+    if (changes.some((change) => change.bucketCreated || change.bucketUpdated || change.bucketDeleted)) void reloadBuckets().catch(() => {});
+    countSoon();
+    if (!isLive.value) return;
+    const before = items.value, top = before[0]?.id ?? "";
+    items.value = changes.reduce((list, change) => apply(list, change, filter, !nextPage.value), before);
+    const added = items.value.findIndex(({ id = "" }) => id <= top);
+    if (!isAtTop()) fresh.value += added < 0 ? items.value.length : added;
+  };
+  onDispose(context.watch(Service.watchNotifications, {}, {
+    message({ change }) {
+      if (change && waiting.push(change) === 1) queueMicrotask(applyWaiting);
+    },
+    gap() {
+      gapTime.value = Date.now();
+      void refresh();
+    },
+  }));
+
+  const selected = () => selection.value.size > 0 ? [...selection.value] : openId.value ? [openId.value] : [];
+  /** @param {string[]} ids @param {(item: Notification) => Notification} change */
+  const patch = (ids, change) => {
+    const wanted = new Set(ids);
+    items.value = items.value.map((item) => wanted.has(item.id ?? "") ? change(item) : item);
+  };
+  /** @param {() => Promise<unknown>} run */
+  const attempt = async (run) => {
+    try { await run(); } catch (thrown) {
+      fail(thrown);
+      void reload();
+    }
+  };
+  /** @param {boolean} isRead @param {string[]} [ids] */
+  const mark = (isRead, ids = selected()) => attempt(async () => {
+    if (ids.length === 0) return;
+    patch(ids, ({ readTime: _, ...item }) => isRead ? { ...item, readTime: new Date().toISOString() } : item);
+    await client.call(isRead ? Service.markNotificationsRead : Service.markNotificationsUnread, { notificationIds: ids });
+    countSoon();
+    selection.value = new Set();
+    notify(isRead ? t.markedRead(ids.length) : t.markedUnread(ids.length), { undo: () => mark(!isRead, ids) });
+  });
+  /** @param {string[]} [ids] */
+  const remove = (ids = selected()) => attempt(async () => {
+    if (ids.length === 0) return;
+    const wanted = new Set(ids), index = items.value.findIndex(({ id }) => id === openId.value);
+    items.value = items.value.filter(({ id = "" }) => !wanted.has(id));
+    if (wanted.has(openId.value)) open(items.value[Math.min(index, items.value.length - 1)]?.id ?? "", true);
+    selection.value = new Set();
+    await client.call(Service.batchDeleteNotifications, { notificationIds: ids });
+    notify(t.removed(ids.length), { undo: () => restore(ids) });
+  });
+  /** @param {string[]} [ids] */
+  const restore = (ids = selected()) => attempt(async () => {
+    if (ids.length === 0) return;
+    await client.call(Service.undeleteNotifications, { notificationIds: ids });
+    selection.value = new Set();
+    notify(t.restored(ids.length));
+    await reload();
+  });
+  const markAll = () => attempt(async () => {
+    const through = items.value[0]?.id;
+    if (!through) return;
+    await client.call(Service.markAllNotificationsRead, {
+      throughNotificationId: through, ...(bucketId.value && { bucketId: bucketId.value }) });
+    await Promise.all([reload(), count()]);
+  });
+  /** @param {string} id @param {boolean} [replace] */
+  const open = (id, replace = false) => navigate([`inbox/${place.value}`, id].filter(Boolean).join("/"), route.value.query, { replace });
+  /** @param {number} step */
+  const move = (step) => {
+    const index = items.value.findIndex(({ id }) => id === openId.value);
+    const next = items.value[Math.max(0, Math.min(items.value.length - 1, index < 0 ? 0 : index + step))];
+    if (next?.id) open(next.id, true);
+  };
+  /** @param {string} id */
+  const toggle = (id) => {
+    const next = new Set(selection.value);
+    if (!next.delete(id)) next.add(id);
+    selection.value = next;
+  };
+  return {
+    items, nextPage, isLoading, error, buckets, unread, selection, gapTime, fresh, place, openId, query, unreadOnly, bucketId,
+    reload, more, refresh, reloadBuckets, mark, remove, restore, markAll, open, move, toggle, patch, attempt,
+    /** @param {() => boolean} look */
+    followTop: (look) => { isAtTop = look; },
+  };
+}
+/** @typedef {ReturnType<typeof createModel>} Model */

@@ -1,0 +1,53 @@
+/** @import { Texts } from "../../types.d.ts" */
+
+/** @type {Texts<typeof import("./texts.en.js").en>} */
+export const it = {
+  all: "Tutte", buckets: "Bucket", scheduled: "Programmate", trash: "Cestino", quiet: "Ore di silenzio", newBucket: "Nuovo bucket",
+  compose: "Scrivi", search: "Cerca notifiche", unreadOnly: "Solo non lette", list: "Notifiche", back: "Torna all’elenco",
+  unread: (count = "") => `${count} non lette`,
+  fresh: (count = 0) => count === 1 ? "1 nuova" : `${count} nuove`,
+  selected: (count = 0) => count === 1 ? "1 selezionata" : `${count} selezionate`,
+  select: (title = "") => `Seleziona ${title}`,
+  markRead: "Segna come letta", markUnread: "Segna come non letta", remove: "Elimina", restore: "Ripristina", snooze: "Posticipa",
+  trace: "Tracciato", markAll: "Segna tutte come lette", clear: "Annulla la selezione",
+  markedRead: (count = 0) => count === 1 ? "Segnata come letta" : `${count} segnate come lette`,
+  markedUnread: (count = 0) => count === 1 ? "Segnata come non letta" : `${count} segnate come non lette`,
+  removed: (count = 0) => count === 1 ? "Eliminata" : `${count} eliminate`,
+  restored: (count = 0) => count === 1 ? "Ripristinata" : `${count} ripristinate`,
+  snoozedUntil: (time = "") => `Posticipata fino a ${time}`,
+  isUnread: "Non letta",
+  emptyTitle: "Non c’è nulla", emptyText: "Le notifiche appaiono qui appena sono pubblicate.",
+  emptySearch: "Nessuna notifica contiene queste parole.", emptyUnread: "Tutto è stato letto.",
+  emptyTrash: "Le notifiche eliminate restano qui per 30 giorni.", emptyScheduled: "Nulla è programmato.",
+  pick: "Nessuna notifica selezionata", pickText: "Scegline una dall’elenco, o premi j.",
+  notFound: "Questa notifica non esiste, o non è tua.",
+  showImage: "Mostra l’immagine", imageHint: (host = "") => `Caricandola, ${host} vede il tuo indirizzo.`, loadKept: "Mostra",
+  actions: "Azioni", ran: (state = "") => `Azione: ${state}`,
+  states: {
+    DELIVERY_STATE_SCHEDULED: "Programmata", DELIVERY_STATE_HELD: "Trattenuta", DELIVERY_STATE_SENT: "Consegnata all’invio",
+    DELIVERY_STATE_SUPPRESSED: "Senza push", DELIVERY_STATE_SNOOZED: "Posticipata", DELIVERY_STATE_POSTPONED: "Rimandata",
+  },
+  runs: { STATE_SUCCEEDED: "riuscita", STATE_RETRYING: "sarà ritentata", STATE_FAILED: "fallita", STATE_RUNNING: "in corso" },
+  facts: {
+    bucket: "Bucket", created: "Creata", sent: "Passata all’invio", read: "Letta", release: "Rilasciata", deliver: "Prevista",
+    expires: "Scade", id: "Id", priority: "Priorità", state: "Stato",
+  },
+  priorities: {
+    PRIORITY_SILENT: "Silenziosa", PRIORITY_NORMAL: "Normale", PRIORITY_CRITICAL: "Critica", PRIORITY_NO_PUSH: "Senza push",
+  },
+  form: {
+    title: "Nuova notifica", bucket: "Bucket", template: "Modello", noTemplate: "Nessuno", heading: "Titolo", subtitle: "Sottotitolo",
+    body: "Testo", priority: "Priorità", deliver: "Consegna alle", deliverHint: "Vuoto: subito", attachment: "Link a un’immagine o un file",
+    send: "Pubblica", schedule: "Programma", sent: "Pubblicata", scheduled: (time = "") => `Programmata per ${time}`, name: "Nome",
+    create: "Crea", noBucket: "Crea prima un bucket.",
+  },
+  snoozes: { hour: "Tra un’ora", evening: "Stasera", morning: "Domani mattina", other: "Un altro orario", until: "Fino a" },
+  cancelSchedule: "Annulla", cancelled: "Annullata",
+  quietTexts: {
+    explanation: "Durante le ore di silenzio le notifiche sono trattenute. Quelle critiche no.",
+    zone: (zone = "") => `Gli orari sono in ${zone}.`, none: "Non ci sono ore di silenzio.", add: "Aggiungi una fascia", days: "Giorni",
+    from: "Dalle", to: "Alle", saved: "Ore di silenzio salvate", remove: (window = "") => `Togli ${window}`, windows: "Fasce",
+    everyDay: "Ogni giorno", day: "Giorno", hours: "Silenzio",
+  },
+  gapLabel: "ora",
+};
