@@ -122,8 +122,8 @@ let libraries: [Target] = [
     "Configuration", "CoreMetrics", "DequeModule", "Logging", "Metrics", "NIOCore",
     "NIOHTTP1", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
   library(
-    "APNsSimulator", uses: "APNs", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-    "CampanileRuntime", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
+    "APNsSimulator", uses: "APNs", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "CampanileRuntime", "CampanileService", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
     "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1",
@@ -182,8 +182,8 @@ let testSupport = [
 let testTargets = [
   tests("APIOracleTests", uses: "CampanileAPI", "CampanileCodec", "SwiftProtobuf", "TestMessages"),
   tests(
-    "APNsSimulatorTests", uses: "APNs", "APNsSimulator", "CampanileBase", "CampanileCrypto", "CampanileRuntime",
-    "NIOPosix"),
+    "APNsSimulatorTests", uses: "APNs", "APNsSimulator", "CampanileAPI", "CampanileBase", "CampanileCodec",
+    "CampanileCrypto", "CampanileRPC", "CampanileRuntime", "CampanileService", "NIOPosix", "ServiceTesting"),
   tests("APNsTests", uses: "APNs"),
   tests(
     "ActivitiesTests", uses: "APNs", "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",

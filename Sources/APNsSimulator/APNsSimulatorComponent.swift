@@ -1,4 +1,6 @@
+public import CampanileRPC
 public import CampanileRuntime
+import CampanileService
 public import NIOCore
 import Synchronization
 
@@ -59,6 +61,10 @@ public struct APNsSimulatorComponent: Sendable {
   public var trustFile: String { "\(configuration.folder)/\(ServerCertificate.trustFile)" }
   public var keyCount: Int { simulator.state.withLock { $0.keyring.count } }
   public var adminRoutes: AdminRoutes { control.routes }
+  /// The RPC service, which shows and changes the same state as the control API.
+  public var service: any RPCService { SimulatorService(simulator: simulator) }
+  /// Ends the watches with UNAVAILABLE so that a drain does not wait for them.
+  public func endWatches() { simulator.hub.close() }
   public var server: any DrainableServer { Listener(server: apns, configuration: configuration) }
 
   private struct Listener: DrainableServer {

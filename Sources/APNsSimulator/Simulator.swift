@@ -1,5 +1,6 @@
 import APNs
 import CampanileCrypto
+import CampanileService
 import Synchronization
 
 /// The simulated APNs without its servers: validates requests, tracks what devices would display, and injects faults.
@@ -8,6 +9,10 @@ final class Simulator: Sendable {
   let nowMs: @Sendable () -> Int64
   let idleTimeoutMs: Int64
   private let makeID: @Sendable () -> String
+  /// Wakes the watches of screens and pushes.
+  let hub = WatchHub(limits: SimulatorServiceLimits())
+  /// The name of all watchers at `hub`.
+  static let watchers = "*"
 
   /// The complete state of a simulator.
   struct State: Sendable {
@@ -22,6 +27,9 @@ final class Simulator: Sendable {
     var offlineDevices: Set<String> = []
     /// The notification that APNs stores for an offline device and a bundle id.
     var storedPushes: [StoredPush.Place: StoredPush] = [:]
+    var histories: ScreenHistories
+    /// The keys of the screens that changed.
+    var screenLog: RecentLog<String>
     var log: PushLog
     var statistics = SimulatorStatistics()
     var faults: FaultPlan
@@ -38,7 +46,11 @@ final class Simulator: Sendable {
     makeID: @escaping @Sendable () -> String
   ) {
     state = Mutex(
-      State(limits: limits, log: PushLog(countMax: limits.loggedPushesMax), faults: FaultPlan(seed: seed)))
+      State(
+        limits: limits,
+        histories: ScreenHistories(countMax: limits.statesPerScreenMax, bytesMax: limits.stateBytesMax),
+        screenLog: RecentLog(epoch: UInt64.random(in: .min ... .max), countMax: limits.screenChangesMax),
+        log: PushLog(countMax: limits.loggedPushesMax), faults: FaultPlan(seed: seed)))
     self.nowMs = nowMs
     idleTimeoutMs = limits.idleTimeoutMs
     self.makeID = makeID
@@ -53,7 +65,15 @@ final class Simulator: Sendable {
       state.handle(request, connection: &use, nowMs: nowMs, newID: newID)
     }
     connection = use
+    hub.notify(user: Self.watchers)
     return outcome
+  }
+
+  /// Changes the state, and wakes the watches.
+  func change<T: Sendable>(_ body: (inout State) -> T) -> T {
+    let result = state.withLock { body(&$0) }
+    hub.notify(user: Self.watchers)
+    return result
   }
 }
 
@@ -80,7 +100,7 @@ extension Simulator {
 
   /// Clears everything except keys and settings.
   func reset() {
-    state.withLock { state in
+    change { state in
       state.forget(nil)
       state.journal?.append(forgotten: nil)
       state.log.removeAll()

@@ -2,6 +2,12 @@
 public struct SimulatorLimits: Sendable, Hashable {
   /// Tokens and channels that are tracked. Pushes to further ones are validated but not stored.
   public var screensMax = 1_000_000
+  /// Newest states of a screen that are retained.
+  public var statesPerScreenMax = 20
+  /// Bytes of the retained states of all screens, beyond which the oldest are removed.
+  public var stateBytesMax = 64 << 20
+  /// Changes of screens that a watch can resume from.
+  public var screenChangesMax = 10_000
   /// Number of newest pushes that can be listed.
   public var loggedPushesMax = 10_000
   /// Scripted faults at the same time.

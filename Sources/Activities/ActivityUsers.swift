@@ -14,7 +14,10 @@ enum ActivityUsers {
   static func list(_ query: PositionQuery, prefix: String, in transaction: ReadTransaction) throws -> [ActivityUser] {
     try transaction.query(
       listSQL,
-      [.text(query.position.first ?? ""), .text(prefix), .text(TextRange.end(ofPrefix: prefix)), .int(query.pageSize + 1)]
+      [
+        .text(query.position.first ?? ""), .text(prefix), .text(TextRange.end(ofPrefix: prefix)),
+        .int(query.pageSize + 1),
+      ]
     ) { row in
       ActivityUser(
         userId: try row.text(0), activityCount: try row.integer(1), tokenCount: try row.integer(2),

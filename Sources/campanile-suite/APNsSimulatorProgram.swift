@@ -12,7 +12,8 @@ import Logging
 /// `campanile-apns-simulator`: simulates APNs, enforces Apple's rules, fails on demand, and shows what devices would
 /// display.
 ///
-/// Senders connect to `--port` (HTTP/2 over TLS); the control API and the metrics are at `--http-port`.
+/// Senders connect to `--port` (HTTP/2 over TLS); the control API and the metrics are at `--http-port`, and
+/// SimulatorService at `--rpc-port`.
 enum APNsSimulatorProgram {
   private static let keysDir = "keys-dir"
   private static let environment = "environment"
@@ -25,6 +26,7 @@ enum APNsSimulatorProgram {
   private static let journal = "journal"
   private static let journalBytesMax = "journal-bytes-max"
   private static let seed = "seed"
+  private static let rpcPort = "rpc-port"
 
   /// Runs the program with the process's arguments, then exits the process.
   static func main() async {
@@ -43,10 +45,12 @@ enum APNsSimulatorProgram {
       .int(screensMax, default: 1_000_000, in: 1...10_000_000, help: "maximum number of tokens with stored state"),
       .path(journal, help: "file for the state of the devices (default: none, a restart loses it)"),
       .int(journalBytesMax, default: 1 << 30, in: 1 << 20...1 << 40, help: "maximum size of the journal, in bytes"),
+      .int(rpcPort, in: 0...65_535, help: "port of SimulatorService; 0 lets the system choose one (default: none)"),
       .int(seed, default: 0, in: 0...Int.max, help: "seed of the random faults"),
     ]
     var specification = ServiceSpecification(name: "campanile-apns-simulator", defaultPort: 7490, settings: settings)
     specification.encryptsItself = true
+    specification.rpcPortKey = rpcPort
     await ServiceMain.main(specification) { context in try open(context) }
   }
 
@@ -72,6 +76,9 @@ enum APNsSimulatorProgram {
     var components = ServiceComponents()
     components.server = component.server
     components.adminRoutes = [component.adminRoutes]
+    components.rpcPort = try settings.optionalInt(rpcPort)
+    components.rpcServices = [component.service]
+    components.beginDrain = { component.endWatches() }
     return components
   }
 

@@ -13,11 +13,7 @@ extension ControlAPI {
   func addFault(_ body: [UInt8]) throws(ControlError) -> [UInt8] {
     let nowMs = simulator.nowMs()
     let rule = try ControlRequest.fault(body, nowMs: nowMs)
-    let id = simulator.state.withLock { state -> Int? in
-      state.faults.removeEnded(nowMs: nowMs)
-      return state.faults.rules.count < state.limits.faultsMax ? state.faults.add(rule) : nil
-    }
-    guard let id else {
+    guard let id = simulator.state.withLock({ $0.add(rule, nowMs: nowMs)?.id }) else {
       throw ControlError(409, "TOO_MANY", "the limit of \(simulator.limits.faultsMax) faults is reached; remove some")
     }
     return ControlReply.object { $0.member("id", id) }
@@ -68,11 +64,12 @@ extension ControlAPI {
         throw ControlError(409, "NO_UPDATE_TOKEN", "the activity was not started with input-push-token")
       }
     }
-    let isFull = simulator.state.withLock { state in
+    let isFull = simulator.change { state in
       guard state.devices[token.hexadecimal] != nil || state.devices.count < state.limits.screensMax else {
         return true
       }
       state.devices[token.hexadecimal] = record
+      state.touch(token.hexadecimal)
       return false
     }
     guard !isFull else {
@@ -91,7 +88,7 @@ extension ControlAPI {
 
   func forget(_ text: String) throws(ControlError) -> [UInt8] {
     let token = try parse(text)
-    let isKnown = simulator.state.withLock { state in
+    let isKnown = simulator.change { state in
       guard state.devices[token] != nil else { return false }
       state.forget(token)
       state.journal?.append(forgotten: token)
@@ -105,11 +102,9 @@ extension ControlAPI {
   func reject(_ text: String, _ body: [UInt8]) throws(ControlError) -> [UInt8] {
     let token = try parse(text)
     let rejection = try ControlRequest.rejection(body, nowMs: simulator.nowMs())
-    let record = simulator.state.withLock { state in
-      state.devices[token]?.rejection = rejection
-      return state.devices[token]
+    guard let record = simulator.change({ $0.reject(token, rejection) }) else {
+      throw .notFound("the token was neither registered nor used")
     }
-    guard let record else { throw .notFound("the token was neither registered nor used") }
     return ControlReply.object { $0.members(token, record) }
   }
 
@@ -117,7 +112,7 @@ extension ControlAPI {
 
   /// Disconnects a device from APNs.
   func disconnect(_ device: String) throws(ControlError) -> [UInt8] {
-    guard simulator.state.withLock({ $0.disconnect(device) }) else {
+    guard simulator.change({ $0.disconnectDevice(device) }) else {
       throw ControlError(409, "TOO_MANY", "the limit of \(simulator.limits.screensMax) devices is reached")
     }
     return ControlReply.object { $0.member("device", device) }
@@ -126,7 +121,7 @@ extension ControlAPI {
   /// Connects a device to APNs, which delivers what it stored.
   func connect(_ device: String) -> [UInt8] {
     let nowMs = simulator.nowMs()
-    let delivered = simulator.state.withLock { $0.connect(device, nowMs: nowMs) }
+    let delivered = simulator.change { $0.connectDevice(device, nowMs: nowMs) }
     return ControlReply.object { reply in
       reply.member("device", device)
       reply.member("delivered", delivered)
@@ -149,11 +144,11 @@ extension ControlAPI {
     }
     let (after, limit) = (query["after"] ?? "", try limit(query))
     let all = simulator.state.withLock { $0.screens }
-    let keys = all.keys.filter { $0 > after }.sorted()
-    let page = keys.prefix(limit).compactMap { key in all[key].map { (key: key, screen: $0) } }
+    let (keys, hasMore) = Simulator.State.page(all, after: after, limit: limit)
+    let page = keys.compactMap { key in all[key].map { (key: key, screen: $0) } }
     return ControlReply.object { reply in
       reply.member("screens", page) { reply, entry in reply.members(entry.key, entry.screen) }
-      if keys.count > page.count { reply.member("next", page.last?.key) }
+      if hasMore { reply.member("next", page.last?.key) }
     }
   }
 

@@ -20,4 +20,7 @@ struct DeviceBudget: Sendable, Hashable {
     timesMs.append(nowMs)
     return true
   }
+
+  /// Returns the number of pushes within the last hour.
+  func used(nowMs: Int64) -> Int { timesMs.count { $0 > nowMs - Self.hourMs } }
 }

@@ -13,6 +13,8 @@ struct LoggedPush: Sendable, Hashable {
   var expiration: String?
   var collapseID: String?
   var id: String
+  /// The key of the screen; nil for a request without a token or a channel.
+  var screenKey: String?
   var bodyBytes: Int
   /// 0 if there was no response.
   var status: Int
@@ -42,6 +44,16 @@ struct PushLog: Sendable {
   }
 
   mutating func removeAll() { entries.removeAll() }
+
+  /// Returns whether every entry after the sequence number is retained.
+  func isRetained(after sequence: Int64) -> Bool {
+    sequence >= (entries.first.map { $0.sequence - 1 } ?? lastSequence) && sequence <= lastSequence
+  }
+
+  /// Returns entries before the sequence number, newest first.
+  func entries(before sequence: Int64) -> some Sequence<LoggedPush> {
+    entries.reversed().lazy.filter { $0.sequence < sequence }
+  }
 
   /// Returns at most `limit` entries after the sequence number, in order.
   func entries(after sequence: Int64, limit: Int) -> [LoggedPush] {

@@ -35,7 +35,10 @@ struct Screen: Sendable, Hashable {
   var discards: [Discard: Int] = [:]
   var updatedAtMs: Int64 = 0
   var lastID = ""
-  private var budget = DeviceBudget()
+  private(set) var budget = DeviceBudget()
+  /// Time of the activity's end; nil while it has not ended.
+  var endedAtMs: Int64?
+  var lastDiscard: ScreenDiscardRecord?
 
   /// The source of a remotely started activity's updates (`input-push-token`, `input-push-channel`).
   enum UpdateSource: String, Sendable, Hashable {
@@ -51,6 +54,8 @@ struct Screen: Sendable, Hashable {
   }
 
   var isEnded: Bool { ends > 0 && kind != .start }
+  /// The number of states that were displayed.
+  var stateCount: Int { starts + updates + ends + alerts }
 
   init(bundleID: String, kind: DeviceRecord.Kind) {
     self.bundleID = bundleID
@@ -72,6 +77,7 @@ struct Screen: Sendable, Hashable {
       return nil
     } catch {
       discards[error, default: 0] += 1
+      lastDiscard = ScreenDiscardRecord(reason: error, id: id, atMs: nowMs)
       return error
     }
   }
@@ -102,13 +108,16 @@ struct Screen: Sendable, Hashable {
       try checkOrder(content)
       if push.priority == 10, !budget.take(nowMs: nowMs, perHourMax: limits.updatesPerHourMax) { throw .withheld }
       try update(content)
-    case .end: try end(content)
+    case .end:
+      try end(content)
+      endedAtMs = nowMs
     }
   }
 
   private mutating func start(_ content: PushContent, _ surroundings: Surroundings) throws(Discard) {
     if let channelID = content.channelID, !surroundings.hasChannel(channelID) { throw .noChannel }
     starts += 1
+    endedAtMs = nil
     channelID = content.channelID
     let source: UpdateSource = content.asksForToken ? .token : .nothing
     updateSource = content.channelID == nil ? source : .channel
@@ -146,4 +155,11 @@ struct Screen: Sendable, Hashable {
     relevanceScore = content.relevanceScore
     if content.alert != nil { alert = content.alert }
   }
+}
+
+/// A push that a device ignored.
+struct ScreenDiscardRecord: Sendable, Hashable {
+  var reason: Discard
+  var id: String
+  var atMs: Int64
 }

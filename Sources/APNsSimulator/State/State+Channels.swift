@@ -21,7 +21,7 @@ extension Simulator.State {
         _ = try ChannelRules.existing(context.fields.channelID, context.channel)
         let channelID = context.fields.channelID ?? ""
         channels[channelID] = nil
-        screens[Self.channelKey(channelID)] = nil
+        removeScreen(Self.channelKey(channelID))
         journal?.append(channelID: channelID, nil)
         return Answer(status: 204, id: id)
       case .allChannels(let bundleID):

@@ -1,4 +1,5 @@
 import APNs
+import CampanileService
 
 extension Simulator.State {
   mutating func handle(
@@ -116,8 +117,30 @@ extension Simulator.State {
     }
     let (channels, bundleID) = (channels, push.topic.bundleID)
     let surroundings = Screen.Surroundings(limits: limits) { channels[$0]?.bundleID == bundleID }
-    return screens[key, default: Screen(bundleID: bundleID, kind: kind)]
+    let before = screens[key]?.stateCount ?? 0
+    let discard = screens[key, default: Screen(bundleID: bundleID, kind: kind)]
       .show(payload, push: push, id: id, nowMs: nowMs, surroundings)
+    if let screen = screens[key], screen.stateCount > before { remember(screen, push, payload, key: key) }
+    screenLog.append(key)
+    return discard
+  }
+
+  private mutating func remember(_ screen: Screen, _ push: AcceptedPush, _ payload: [UInt8], key: String) {
+    let isLive = push.topic.pushType == .liveactivity
+    histories.append(
+      ShownState(
+        number: Int64(screen.stateCount), shownAtMs: screen.updatedAtMs, id: screen.lastID, priority: push.priority,
+        isLive: isLive, payload: payload, keptContentState: isLive && screen.event == .end ? screen.contentState : nil),
+      key)
+  }
+
+  /// Returns the key of the screen that a request addresses.
+  private static func screenKey(_ context: PushContext) -> String? {
+    switch try? PushRules.address(method: context.method, path: context.path) {
+    case .device(let token): token.hexadecimal
+    case .broadcast: context.fields.channelID.map(channelKey)
+    case .channels, .allChannels, nil: nil
+    }
   }
 
   static func channelKey(_ id: String) -> String { "channel/\(id)" }
@@ -129,6 +152,7 @@ extension Simulator.State {
       sequence: 0, receivedAtMs: context.nowMs, connection: connection, path: context.path, topic: context.fields.topic,
       pushType: context.fields.pushType, priority: context.fields.priority, expiration: context.fields.expiration,
       collapseID: context.fields.collapseID, id: id, bodyBytes: context.bodyBytes, status: 0)
+    push.screenKey = Self.screenKey(context)
     push.fault = fault?.name
     push.discard = discard
     if let discard { statistics.discards[discard, default: 0] += 1 }

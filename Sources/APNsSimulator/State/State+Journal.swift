@@ -1,5 +1,6 @@
 import APNs
 import CampanileCodec
+import CampanileService
 
 extension Simulator.State {
   /// Applies the journal's lines and continues to write to it. Returns the number of valid lines.
@@ -35,7 +36,7 @@ extension Simulator.State {
       channels[channel] =
         line.bundleID.isEmpty
         ? nil : ChannelRecord(bundleID: line.bundleID, storesMessages: line.storesMessages, createdAtMs: line.atMs)
-      if line.bundleID.isEmpty { screens[Self.channelKey(channel)] = nil }
+      if line.bundleID.isEmpty { removeScreen(Self.channelKey(channel)) }
       return
     }
     guard let kind = DeviceRecord.Kind(rawValue: line.kind), let pushType = PushType(rawValue: line.pushType) else {
@@ -55,10 +56,17 @@ extension Simulator.State {
   mutating func forget(_ token: String?) {
     guard let token else {
       (offlineDevices, storedPushes) = ([], [:])
+      for key in screens.keys { screenLog.append(key) }
+      histories.removeAll()
       return (devices, screens, channels) = ([:], [:], [:])
     }
     devices[token] = nil
-    screens[token] = nil
+    removeScreen(token)
+  }
+
+  mutating func removeScreen(_ key: String) {
+    histories.remove(key)
+    if screens.removeValue(forKey: key) != nil { screenLog.append(key) }
   }
 
   private static func read(_ bytes: UnsafeRawBufferPointer) throws(ProtoJSONError) -> Line {

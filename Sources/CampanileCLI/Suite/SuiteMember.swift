@@ -24,6 +24,9 @@ public struct SuiteMember: Sendable, Hashable {
     case peer
   }
 
+  /// The name of its RPC service in the gateway's list of backends, if it serves one on a second port.
+  public var serviceName: String?
+
   public var isGateway: Bool { role == .gateway }
 
   /// All executables that `up` runs, in start order.
@@ -40,13 +43,14 @@ public struct SuiteMember: Sendable, Hashable {
       links: ["notifications": "--notifications-address", "activities": "--activities-address"]),
     SuiteMember(
       name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100,
-      links: ["notifications": "--notifications-address"]),
+      links: ["notifications": "--notifications-address", "activities": "--activities-address"]),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
 
   /// The APNs simulator.
   static let simulator = SuiteMember(
-    name: "apns-simulator", executable: "campanile-apns-simulator", portOffset: 90, httpOffset: 100, role: .peer)
+    name: "apns-simulator", executable: "campanile-apns-simulator", portOffset: 90, httpOffset: 100, role: .peer,
+    serviceName: "simulator")
 }
 
 /// The ports that a process listens on. With 0, the system chooses the port.
@@ -55,11 +59,14 @@ public struct MemberPorts: Sendable, Hashable, Codable {
   public var http: Int
   /// The admin port, if there is one.
   public var admin: Int?
+  /// The port of the RPC service of a `SuiteMember.Role.peer`, if there is one.
+  public var service: Int?
 
-  public init(rpc: Int, http: Int, admin: Int? = nil) {
+  public init(rpc: Int, http: Int, admin: Int? = nil, service: Int? = nil) {
     self.rpc = rpc
     self.http = http
     self.admin = admin
+    self.service = service
   }
 }
 
@@ -96,9 +103,14 @@ public struct SuitePlan: Sendable, Hashable {
 
   /// Returns the ports that `member` must listen on.
   public func ports(of member: SuiteMember) -> MemberPorts {
-    guard portBase > 0 else { return promised[member.name] ?? MemberPorts(rpc: 0, http: 0) }
+    let hasService = member.serviceName != nil
+    guard portBase > 0 else {
+      return promised[member.name] ?? MemberPorts(rpc: 0, http: 0, service: hasService ? 0 : nil)
+    }
     let rpc = portBase + member.portOffset
-    return MemberPorts(rpc: rpc, http: rpc + member.httpOffset, admin: member.isGateway ? rpc + 200 : nil)
+    return MemberPorts(
+      rpc: rpc, http: rpc + member.httpOffset, admin: member.isGateway ? rpc + 200 : nil,
+      service: hasService ? rpc + 1 : nil)
   }
 
   /// Reserves ports for each member that others link to, so that the others can start before it listens.
@@ -138,8 +150,13 @@ public struct SuitePlan: Sendable, Hashable {
     }
     switch member.name {
     case "gateway":
-      let backends = members.filter { $0.role == .service }.compactMap { service in
-        running[service.name].map { "\(service.name)=127.0.0.1:\($0.rpc)" }
+      let backends = members.compactMap { member -> String? in
+        switch member.role {
+        case .service: running[member.name].map { "\(member.name)=127.0.0.1:\($0.rpc)" }
+        case .gateway: nil
+        case .peer:
+          member.serviceName.flatMap { name in running[member.name]?.service.map { "\(name)=127.0.0.1:\($0)" } }
+        }
       }
       arguments += ["--backends", backends.joined(separator: ","), "--bootstrap-admin-key-file", adminKeyFile]
       // Secure cookies require TLS, which loopback does not use.
@@ -150,6 +167,7 @@ public struct SuitePlan: Sendable, Hashable {
       arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])
     case SuiteMember.simulator.name:
       arguments += ["--keys-dir", DevelopmentSigningKey.publicFolder(apnsFolder), "--journal", simulatorJournal]
+      if let service = ports.service { arguments += ["--rpc-port", String(service)] }
     default: break
     }
     return arguments

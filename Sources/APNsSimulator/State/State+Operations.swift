@@ -1,0 +1,50 @@
+import APNs
+import CampanileService
+
+/// Changes that the control API and SimulatorService share.
+extension Simulator.State {
+  /// Adds a fault, after the removal of those that are over. Returns nil if there are too many.
+  mutating func add(_ rule: FaultRule, nowMs: Int64) -> FaultRule? {
+    faults.removeEnded(nowMs: nowMs)
+    guard faults.rules.count < limits.faultsMax else { return nil }
+    let id = faults.add(rule)
+    return faults.rules.first { $0.id == id }
+  }
+
+  /// Invalidates a token, as if its app had been removed. Returns nil for an unknown one.
+  mutating func reject(_ token: String, _ rejection: DeviceRecord.Rejection) -> DeviceRecord? {
+    guard devices[token] != nil else { return nil }
+    devices[token]?.rejection = rejection
+    touch(token)
+    return devices[token]
+  }
+
+  /// Disconnects a device. Returns false if there are too many of them.
+  mutating func disconnectDevice(_ device: String) -> Bool {
+    defer { touchAll(of: device) }
+    return disconnect(device)
+  }
+
+  /// Connects a device and delivers what is stored for it. Returns the number of displayed pushes.
+  mutating func connectDevice(_ device: String, nowMs: Int64) -> Int {
+    defer { touchAll(of: device) }
+    return connect(device, nowMs: nowMs)
+  }
+
+  /// Marks a screen as changed.
+  mutating func touch(_ key: String) { if screens[key] != nil { screenLog.append(key) } }
+
+  private mutating func touchAll(of device: String) {
+    touch(device)
+    for (token, record) in devices where record.device == device && token != device { touch(token) }
+  }
+
+  /// Returns the keys of at most `limit` screens after `key`, sorted, and whether there are more.
+  static func page(
+    _ screens: [String: Screen], after key: String, limit: Int,
+    where isMatch: (String, Screen) -> Bool = { _, _ in true }
+  ) -> (keys: ArraySlice<String>, hasMore: Bool) {
+    let keys = screens.filter { $0.key > key && isMatch($0.key, $0.value) }.keys.sorted()
+    return (keys.prefix(limit), keys.count > limit)
+  }
+}
