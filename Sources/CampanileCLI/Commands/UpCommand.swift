@@ -1,5 +1,6 @@
 public import ArgumentParser
 import CampanileBase
+internal import CampanileRPC
 internal import Foundation
 internal import UnixSignals
 
@@ -82,6 +83,7 @@ public struct UpCommand: AsyncParsableCommand {
         for line in try await loader.load(try SampleFile.read(sampleFile)) { try Console.writeLine(line) }
       }
       try endpoints.write(folder: folder)
+      if let link = await Self.consoleLink(endpoints) { try Console.writeLine("Console: \(link) (once, within 60 s)") }
       try Console.writeLine("Campanile is up: \(Self.summary(plan, ports)); keys in \(endpointsFile)")
     }
     // Hold the lock until here.
@@ -150,6 +152,15 @@ public struct UpCommand: AsyncParsableCommand {
       services[member.name] = service
     }
     return Endpoints(services: services, internalToken: token, apns: apns)
+  }
+
+  /// Returns a one-use link to the console; nil if the gateway gives none.
+  private static func consoleLink(_ endpoints: Endpoints) async -> String? {
+    guard let gateway = endpoints.services["gateway"], let key = gateway.adminKey,
+      let server = try? ServiceConnection(Destination(host: "127.0.0.1", port: gateway.rpc, token: key))
+    else { return nil }
+    return try? await ConsoleLink.create(
+      server.client, origin: "http://127.0.0.1:\(gateway.http)", options: CallOptions(timeoutMs: 5_000, waitForReady: true))
   }
 
   private static func summary(_ plan: SuitePlan, _ ports: [String: MemberPorts]) -> String {

@@ -17,6 +17,9 @@ enum GatewayProgramConfiguration {
   static let httpMaxConnections = "http-max-connections"
   static let httpMaxBodyBytes = "http-max-body-bytes"
   static let serveClient = "serve-client"
+  static let console = "console"
+  static let noConsole = "no-console"
+  static let consolePath = "console-path"
   static let dialects = "dialects"
   static let insecureCookies = "insecure-cookies"
   static let firebaseApp = "firebase-app"
@@ -79,6 +82,9 @@ enum GatewayProgramConfiguration {
         httpMaxBodyBytes, default: HTTPConfiguration().bodyBytesMax, in: 1024...(64 << 20),
         help: "maximum HTTP body in bytes; max-frame-bytes limits it, too"),
       .bool(serveClient, default: true, help: "serve the TypeScript client under /sdk/ over HTTP"),
+      .bool(console, help: "serve the web console over HTTP (default: only if host is a loopback address)"),
+      .bool(noConsole, help: "do not serve the web console"),
+      .string(consolePath, default: "/console", help: "path of the web console: / and one segment"),
       .list(
         dialects, default: [], maximumCount: 16,
         help: "apps whose own HTTP APIs to serve as well: \(Dialect.allCases.map(\.rawValue).joined(separator: ", "))"),
@@ -165,12 +171,29 @@ enum GatewayProgramConfiguration {
     let hedgeMs = try settings.int(hedgeAfterMs)
     configuration.secondAttempts.hedgeMs = hedgeMs > 0 ? Int64(hedgeMs) : nil
     configuration.tokens = try tokenPolicy(settings)
+    configuration.consolePath = try servedConsolePath(settings)
     let resolveMs = try settings.int(backendResolveMs)
     configuration.resolveMs = resolveMs > 0 ? Int64(resolveMs) : nil
     configuration.memoryBytesMax = try MemoryConfiguration.memoryBytesMax(settings)
     configuration.memoryProbe = MemoryProbe(
       residentBytes: { ProcessMemory.residentBytes() }, release: { ProcessMemory.release() })
     return configuration
+  }
+
+  /// Returns the path of the console; nil if it is not served.
+  private static func servedConsolePath(_ settings: Settings) throws -> String? {
+    let path = try settings.string(consolePath)
+    guard path.wholeMatch(of: /\/[A-Za-z0-9_-]{1,64}/) != nil else {
+      throw invalid(consolePath, "must be / and one segment of A-Z a-z 0-9 _ -")
+    }
+    guard !["/sdk", "/healthz", "/readyz"].contains(path) else { throw invalid(consolePath, "is in use") }
+    let isOn = try settings.bool(console)
+    if try settings.bool(noConsole) {
+      guard !isOn else { throw invalid(noConsole, "contradicts --\(console)") }
+      return nil
+    }
+    guard try settings.bool(CommonConfiguration.httpEnabled) else { return nil }
+    return try isOn || HostPort.isLoopback(settings.string(CommonConfiguration.host)) ? path : nil
   }
 
   private static func gatewayLimits(_ settings: Settings) throws -> GatewayLimits {
