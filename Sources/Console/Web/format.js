@@ -74,6 +74,7 @@ export function createFormat(language, { style = () => "local", now = Date.now, 
 /** @typedef {ReturnType<typeof createFormat>} Format */
 
 // Control characters of the text direction, which could reorder what surrounds a text, and other invisible ones.
+// deno-lint-ignore no-control-regex
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 /** Returns a text of others for display: without control characters, and not longer than `max`. @param {string | undefined} text @param {number} [max] */
 export function clean(text = "", max = 400) {

@@ -32,7 +32,7 @@ export class Hub {
       update: (streamId, add, removeIds) => client.call(WatchService.updateWatches, { streamId, add, removeIds }, { timeoutMs: 10_000 }),
       onState: () => this.#tell(),
     });
-    // The time of the last event is told now and then, not with each event.
+    // Tabs learn the time of the last event now and then, not with each event.
     setInterval(() => this.#tell(), 5000);
     globalThis.addEventListener?.("online", () => this.#watcher.restart());
   }

@@ -1,6 +1,6 @@
 // The parts that pages share: icons, states of a page, buttons that copy, dialogs, and what loads.
 
-import { h, onDispose, Scope, signal, svg } from "./view.js";
+import { h, onDispose, Scope, signal, svg, untrack } from "./view.js";
 
 /** @import { Child, Context, Props, Readable } from "./types.d.ts" */
 
@@ -140,3 +140,13 @@ export function styles(url) {
   sheets.set(url.href, loading);
   return loading;
 }
+
+/**
+ * Shows a part of a page whose module is loaded when it is needed.
+ *
+ * @template T
+ * @param {Context} context
+ * @param {() => Promise<T>} load
+ * @param {(module: T) => Child} content
+ */
+export const lazily = (context, load, content) => loaded(context, resource(load), (module) => untrack(() => content(module)));

@@ -1,4 +1,4 @@
-// What a browser remembers of its user's taste. Nothing secret.
+// The preferences that a browser stores for its user. Nothing secret.
 
 import { signal } from "./view.js";
 

@@ -1,5 +1,5 @@
-// The address of a place in the console: a page, parts and a query in the URL's fragment, such as `#/inbox/b_1/n_2?q=disk`.
-// The fragment is never sent to a server, and links in it work under any path.
+// The address of a place in the console: a page, parts and a query in the URL's fragment.
+// An example is `#/inbox/b_1/n_2?q=disk`. The fragment is never sent to a server, and links in it work under any path.
 
 /** @import { Route } from "./types.d.ts" */
 

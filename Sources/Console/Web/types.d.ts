@@ -15,6 +15,7 @@ export type Reactive<T> = T | Readable<T> | (() => T);
 export type Child = string | number | boolean | null | undefined | Node | Child[] | (() => Child) | Readable<unknown>;
 
 /** Attributes, `onNAME` listeners, `style` (an object), and `ref`, which receives the element. */
+// deno-lint-ignore no-explicit-any
 export type Props = Record<string, any>;
 
 /** The form of a language's texts: as in English, with the same parameters. */

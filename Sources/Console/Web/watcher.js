@@ -1,4 +1,5 @@
-// Many watches over one stream. Each resumes after its last message, however often the stream is replaced. A gap is an event.
+// Many watches over one stream. Each resumes after its last message, however often the stream is replaced.
+// A gap is an event.
 
 /** @import { Watch, WatchManyResponse } from "../sdk/generated/campanile.gateway.v1.js" */
 

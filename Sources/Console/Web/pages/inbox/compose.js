@@ -4,20 +4,26 @@ import { AutomationService, NotificationsService as Service } from "../../../sdk
 import { clean } from "../../format.js";
 import { field, openDialog } from "../../parts.js";
 import { h, show, signal } from "../../view.js";
+import { en } from "./forms.en.js";
+import { it } from "./forms.it.js";
 
 /** @import { Context } from "../../types.d.ts" */
 /** @import { Template } from "../../../sdk/generated/campanile.notifications.v1.js" */
 /** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
 
+/** @type {Record<"en" | "it", import("../../types.d.ts").Texts<typeof en>>} */
+const forms = { en, it };
+
 /** @param {Context} context @param {T} t @param {import("./model.js").Model} model */
-export function openCompose({ client, notify, fail, format, navigate, t: shell }, t, model) {
+export function openCompose({ client, notify, fail, format, navigate, t: shell, language }, t, model) {
+  const f = forms[language];
   const templates = signal(/** @type {Template[]} */ ([])), template = signal(/** @type {Template | undefined} */ (undefined));
   const violations = signal(/** @type {Record<string, string>} */ ({})), isScheduled = signal(false);
   void client.call(AutomationService.listTemplates, { pageSize: 1000 }).then(({ templates: found = [] }) => { templates.value = found; }, () => {});
   const requestId = crypto.randomUUID(), canPublish = model.buckets.value.filter(({ role }) => role !== "BUCKET_ROLE_READER");
   /** @param {string} name */
   const violation = (name) => h("small", { class: "invalid", role: "alert" }, () => violations.value[name] ?? "");
-  openDialog(shell, t.form.title, (close) => canPublish.length === 0 ? h("p", null, t.form.noBucket) : h("form", {
+  openDialog(shell, f.form.title, (close) => canPublish.length === 0 ? h("p", null, f.form.noBucket) : h("form", {
     class: "stack",
     onsubmit: async (/** @type {SubmitEvent} */ event) => {
       event.preventDefault();
@@ -36,11 +42,11 @@ export function openCompose({ client, notify, fail, format, navigate, t: shell }
         });
         close();
         if (values.deliver) {
-          notify(t.form.scheduled(format.full(values.deliver)));
+          notify(f.form.scheduled(format.full(values.deliver)));
           navigate("inbox/scheduled");
           if (model.place.value === "scheduled") void model.reload();
         } else {
-          notify(t.form.sent);
+          notify(f.form.sent);
           navigate(`inbox/${model.place.value === "all" || model.bucketId.value === values.bucket ? model.place.value : "all"}/${notification?.id}`);
         }
       } catch (error) {
@@ -50,25 +56,25 @@ export function openCompose({ client, notify, fail, format, navigate, t: shell }
       }
     },
   }, h("div", { class: "fields" },
-    field(t.form.bucket, h("select", { name: "bucket" }, canPublish.map(({ id, name }) => h("option", {
+    field(f.form.bucket, h("select", { name: "bucket" }, canPublish.map(({ id, name }) => h("option", {
       value: id, selected: id === model.bucketId.value }, clean(name, 80)))), violation("bucket")),
-    field(t.form.priority, h("select", { name: "priority" }, Object.entries(t.priorities).map(([value, text]) =>
+    field(f.form.priority, h("select", { name: "priority" }, Object.entries(t.priorities).map(([value, text]) =>
       h("option", { value, selected: value === "PRIORITY_NORMAL" }, text))), violation("priority"))),
-  show(() => templates.value.length > 0, () => field(t.form.template, h("select", {
+  show(() => templates.value.length > 0, () => field(f.form.template, h("select", {
     onchange: (/** @type {Event & { target: HTMLSelectElement }} */ { target }) => { template.value = templates.value.find(({ id }) => id === target.value); } },
-  h("option", { value: "" }, t.form.noTemplate), templates.value.map(({ id, name }) => h("option", { value: id }, clean(name, 80)))))),
+  h("option", { value: "" }, f.form.noTemplate), templates.value.map(({ id, name }) => h("option", { value: id }, clean(name, 80)))))),
   () => template.value?.requiredVariables?.map((name) => field(name, h("input", { name: `$${name}` }))),
-  field(t.form.heading, h("input", { name: "heading", maxlength: 256, required: () => !template.value, autofocus: true }), violation("title")),
-  field(t.form.subtitle, h("input", { name: "subtitle", maxlength: 256 }), violation("subtitle")),
-  field(t.form.body, h("textarea", { name: "body", rows: 4, maxlength: 16_384 }), violation("body")),
+  field(f.form.heading, h("input", { name: "heading", maxlength: 256, required: () => !template.value, autofocus: true }), violation("title")),
+  field(f.form.subtitle, h("input", { name: "subtitle", maxlength: 256 }), violation("subtitle")),
+  field(f.form.body, h("textarea", { name: "body", rows: 4, maxlength: 16_384 }), violation("body")),
   h("div", { class: "fields" },
-    field(t.form.deliver, h("input", { name: "deliver", type: "datetime-local",
+    field(f.form.deliver, h("input", { name: "deliver", type: "datetime-local",
       oninput: (/** @type {Event & { target: HTMLInputElement }} */ { target }) => { isScheduled.value = target.value !== ""; } }),
-    [h("small", null, t.form.deliverHint), violation("deliver")]),
-    field(t.form.attachment, h("input", { name: "attachment", type: "url", placeholder: "https://" }), violation("attachment"))),
+    [h("small", null, f.form.deliverHint), violation("deliver")]),
+    field(f.form.attachment, h("input", { name: "attachment", type: "url", placeholder: "https://" }), violation("attachment"))),
   violation(""),
   h("div", { class: "row dialog-end" }, h("span", { class: "grow" }), h("button", { type: "button", onclick: close }, shell.cancel),
-    h("button", { class: "primary" }, () => isScheduled.value ? t.form.schedule : t.form.send))));
+    h("button", { class: "primary" }, () => isScheduled.value ? f.form.schedule : f.form.send))));
 }
 
 /** Returns the field of the form that a violation is about. @param {string} path */
@@ -81,7 +87,8 @@ function place(path) {
 const mediaType = (url) => /\.(png|jpe?g|webp|avif|heic)([?#]|$)/i.test(url) ? "MEDIA_TYPE_IMAGE" : /\.gif([?#]|$)/i.test(url) ? "MEDIA_TYPE_GIF" : "MEDIA_TYPE_FILE";
 
 /** @param {Context} context @param {T} t @param {import("./model.js").Model} model */
-export function openBucketForm({ client, fail, navigate, t: shell }, t, model) {
+export function openBucketForm({ client, fail, navigate, t: shell, language }, t, model) {
+  const f = forms[language];
   openDialog(shell, t.newBucket, (close) => h("form", {
     class: "stack",
     onsubmit: async (/** @type {SubmitEvent} */ event) => {
@@ -96,6 +103,6 @@ export function openBucketForm({ client, fail, navigate, t: shell }, t, model) {
         fail(error);
       }
     },
-  }, field(t.form.name, h("input", { name: "name", required: true, maxlength: 128, autofocus: true })),
-  h("div", { class: "row" }, h("span", { class: "grow" }), h("button", { class: "primary" }, t.form.create))));
+  }, field(f.form.name, h("input", { name: "name", required: true, maxlength: 128, autofocus: true })),
+  h("div", { class: "row" }, h("span", { class: "grow" }), h("button", { class: "primary" }, f.form.create))));
 }

@@ -2,7 +2,7 @@
 
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { clean } from "../../format.js";
-import { empty, failure, icon, iconButton, openDialog, resource, skeleton, when } from "../../parts.js";
+import { empty, failure, icon, iconButton, resource, skeleton, when } from "../../parts.js";
 import { computed, h, onDispose, show, signal } from "../../view.js";
 
 /** @import { Child, Context, Readable } from "../../types.d.ts" */
@@ -49,7 +49,7 @@ function content(context, t, model, names, item) {
         : isScheduled ? h("button", { type: "button", class: "danger", onclick: () => cancel(context, t, model, id) }, t.cancelSchedule) : [
           item.readTime ? iconButton("unread", t.markUnread, { onclick: () => model.mark(false, [id]) })
             : iconButton("read", t.markRead, { onclick: () => model.mark(true, [id]) }),
-          iconButton("clock", t.snooze, { onclick: () => openSnooze(context, t, model, [id]) }),
+          iconButton("clock", t.snooze, { onclick: async () => (await import("./snooze.js")).openSnooze(context, t, model, [id]) }),
           iconButton("trash", t.remove, { onclick: () => model.remove([id]) })]),
       h("a", { class: "button quiet", href: href(`trace/${id}`) }, icon("trace"), t.trace)),
     h("header", { class: "stack" }, h("h1", { dir: "auto" }, clean(item.title, 1024)),
@@ -105,36 +105,3 @@ const cancel = ({ client, notify }, t, model, notificationId) => model.attempt(a
   notify(t.cancelled);
   await model.reload();
 });
-
-/** @param {Context} context @param {T} t @param {Model} model @param {string[]} ids */
-export function openSnooze({ client, format, notify, t: shell }, t, model, ids) {
-  /** @param {number} day @param {number} hour */
-  const at = (day, hour) => {
-    const date = new Date();
-    date.setDate(date.getDate() + day);
-    date.setHours(hour, 0, 0, 0);
-    return date;
-  };
-  /** @param {Date} until */
-  const snooze = (until) => model.attempt(async () => {
-    for (const notificationId of ids) await client.call(Service.snoozeNotification, { notificationId, releaseTime: until.toISOString() });
-    model.selection.value = new Set();
-    notify(t.snoozedUntil(format.full(until)));
-  });
-  const evening = at(0, 19), choices = /** @type {[string, Date][]} */ ([[t.snoozes.hour, new Date(Date.now() + 3_600_000)],
-    ...(evening.getTime() > Date.now() ? [[t.snoozes.evening, evening]] : []), [t.snoozes.morning, at(1, 8)]]);
-  openDialog(shell, t.snooze, (close) => h("form", {
-    class: "stack",
-    onsubmit: (/** @type {SubmitEvent} */ event) => {
-      event.preventDefault();
-      const until = new Date(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("until")));
-      if (until.getTime() > Date.now()) void snooze(until);
-      close();
-    },
-  }, choices.map(([text, until]) => h("button", { type: "button", onclick: () => {
-    close();
-    void snooze(until);
-  } }, text, h("span", { class: "muted" }, format.full(until)))),
-  h("label", { for: "snooze-until" }, t.snoozes.other), h("div", { class: "row" }, h("input", { id: "snooze-until", type: "datetime-local", name: "until", required: true }),
-    h("button", { class: "primary" }, t.snooze))));
-}

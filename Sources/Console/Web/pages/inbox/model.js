@@ -1,4 +1,4 @@
-// What the inbox shows and does: lists by place, counts, selection, and changes with undo.
+// The state of the inbox: lists by place, counts, selection, and changes with undo.
 
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { computed, effect, onDispose, signal, untrack } from "../../view.js";
@@ -24,8 +24,11 @@ export function createModel(context, t) {
   let isAtTop = () => true;
   let generation = 0;
 
-  /** @param {string} pageToken @param {AbortSignal} [abort] */
-  const page = async (pageToken, abort) => {
+  /**
+   * @param {string} pageToken @param {AbortSignal} [abort]
+   * @returns {Promise<{ notifications?: Notification[] | undefined, nextPageToken?: string | undefined }>}
+   */
+  const page = (pageToken, abort) => {
     const options = abort && { signal: abort }, paging = { pageSize, ...(pageToken && { pageToken }) };
     const bucket = bucketId.value && { bucketId: bucketId.value };
     if (place.value === "trash") return client.call(Service.listDeletedNotifications, paging, options);

@@ -4,16 +4,23 @@ import { NotificationsService as Service } from "../../../sdk/generated/campanil
 import { field, iconButton, loaded, resource } from "../../parts.js";
 import { h, svg } from "../../view.js";
 import { quietWeek } from "./reducer.js";
+import { en } from "./forms.en.js";
+import { it } from "./forms.it.js";
 
 /** @import { Context } from "../../types.d.ts" */
 /** @import { DayOfWeek, QuietWindow } from "../../../sdk/generated/campanile.notifications.v1.js" */
 /** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
+/** @typedef {import("../../types.d.ts").Texts<typeof en>} F */
+
+/** @type {Record<"en" | "it", import("../../types.d.ts").Texts<typeof en>>} */
+const forms = { en, it };
 
 const days = /** @type {const} */ (["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"]);
 
 /** @param {Context} context @param {T} t */
 export function quietHours(context, t) {
   const { client, caller, notify, fail, language } = context;
+  const f = forms[language];
   // 2024-01-01 was a Monday.
   const dayNames = days.map((_, index) => new Intl.DateTimeFormat(language, { weekday: "short", timeZone: "UTC" }).format(Date.UTC(2024, 0, 1 + index)));
   const settings = resource((signal) => client.call(Service.getUserSettings, {}, { signal }));
@@ -22,7 +29,7 @@ export function quietHours(context, t) {
     try {
       await client.call(Service.updateUserSettings, {
         settings: { quietHours: { windows }, ...(etag && { etag }) }, updateMask: "quietHours" });
-      notify(t.quietTexts.saved);
+      notify(f.quietTexts.saved);
     } catch (error) {
       fail(error);
     }
@@ -30,13 +37,13 @@ export function quietHours(context, t) {
   };
   /** @param {QuietWindow} window */
   const label = ({ days: chosen = [], start, end }) =>
-    `${chosen.length === 0 ? t.quietTexts.everyDay : chosen.map((day) => dayNames[days.findIndex((each) => day.endsWith(each))]).join(", ")} ${start}–${end}`;
-  return h("div", { class: "page quiet" }, h("h1", null, t.quiet), h("p", { class: "muted" }, t.quietTexts.explanation),
+    `${chosen.length === 0 ? f.quietTexts.everyDay : chosen.map((day) => dayNames[days.findIndex((each) => day.endsWith(each))]).join(", ")} ${start}–${end}`;
+  return h("div", { class: "page quiet" }, h("h1", null, t.quiet), h("p", { class: "muted" }, f.quietTexts.explanation),
     loaded(context, settings, ({ settings: { timeZone = "UTC", quietHours: { windows = [] } = {}, etag } = {} }) => [
-      week(t, dayNames, windows), h("p", { class: "muted" }, t.quietTexts.zone(timeZone)),
-      h("section", { class: "stack" }, h("h2", null, t.quietTexts.windows),
-        windows.length === 0 ? h("p", { class: "muted" }, t.quietTexts.none) : h("ul", { class: "stack windows" }, windows.map((window) => h("li", { class: "row" },
-          h("span", { class: "grow" }, label(window)), caller.may("notifications:write") && iconButton("close", t.quietTexts.remove(label(window)), {
+      week(f, dayNames, windows), h("p", { class: "muted" }, f.quietTexts.zone(timeZone)),
+      h("section", { class: "stack" }, h("h2", null, f.quietTexts.windows),
+        windows.length === 0 ? h("p", { class: "muted" }, f.quietTexts.none) : h("ul", { class: "stack windows" }, windows.map((window) => h("li", { class: "row" },
+          h("span", { class: "grow" }, label(window)), caller.may("notifications:write") && iconButton("close", f.quietTexts.remove(label(window)), {
             onclick: () => save(windows.filter((each) => each !== window), etag) }))))),
       caller.may("notifications:write") && h("form", {
         class: "stack card",
@@ -45,17 +52,17 @@ export function quietHours(context, t) {
           const values = new FormData(/** @type {HTMLFormElement} */ (event.target)), chosen = /** @type {DayOfWeek[]} */ (values.getAll("day"));
           void save([...windows, { start: String(values.get("start")), end: String(values.get("end")), ...(chosen.length < 7 && { days: chosen }) }], etag);
         },
-      }, h("h2", null, t.quietTexts.add),
-      h("fieldset", { class: "field" }, h("legend", null, t.quietTexts.days), h("div", { class: "row wrap" }, days.map((day, index) => h("label", { class: "row" },
+      }, h("h2", null, f.quietTexts.add),
+      h("fieldset", { class: "field" }, h("legend", null, f.quietTexts.days), h("div", { class: "row wrap" }, days.map((day, index) => h("label", { class: "row" },
         h("input", { type: "checkbox", name: "day", value: `DAY_OF_WEEK_${day}`, checked: true }), dayNames[index])))),
-      h("div", { class: "fields" }, field(t.quietTexts.from, h("input", { type: "time", name: "start", value: "22:00", required: true })),
-        field(t.quietTexts.to, h("input", { type: "time", name: "end", value: "07:00", required: true }))),
-      h("div", null, h("button", { class: "primary" }, t.quietTexts.add))),
+      h("div", { class: "fields" }, field(f.quietTexts.from, h("input", { type: "time", name: "start", value: "22:00", required: true })),
+        field(f.quietTexts.to, h("input", { type: "time", name: "end", value: "07:00", required: true }))),
+      h("div", null, h("button", { class: "primary" }, f.quietTexts.add))),
     ]));
 }
 
-/** @param {T} t @param {string[]} dayNames @param {QuietWindow[]} windows */
-function week(t, dayNames, windows) {
+/** @param {F} f @param {string[]} dayNames @param {QuietWindow[]} windows */
+function week(f, dayNames, windows) {
   const parts = quietWeek(windows), clock = (/** @type {number} */ minutes) =>
     `${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`;
   return h("figure", { class: "week" },
@@ -65,7 +72,7 @@ function week(t, dayNames, windows) {
       dayNames.map((name, day) => [svg("text", { x: 0, y: 34 + day * 24 }, name),
         svg("rect", { class: "day", x: 44, y: 20 + day * 24, width: 480, height: 18, rx: 3 }),
         parts[day].map(([from, to]) => svg("rect", { class: "quiet-part", x: 44 + from / 3, y: 20 + day * 24, width: Math.max(2, (to - from) / 3), height: 18, rx: 3 }))])),
-    h("table", { class: "hidden-text" }, h("thead", null, h("tr", null, h("th", null, t.quietTexts.day), h("th", null, t.quietTexts.hours))),
+    h("table", { class: "hidden-text" }, h("thead", null, h("tr", null, h("th", null, f.quietTexts.day), h("th", null, f.quietTexts.hours))),
       h("tbody", null, dayNames.map((name, day) => h("tr", null, h("td", null, name),
         h("td", null, parts[day].map(([from, to]) => `${clock(from)}–${clock(to)}`).join(", ") || "–"))))));
 }

@@ -35,19 +35,5 @@ export const it = {
   priorities: {
     PRIORITY_SILENT: "Silenziosa", PRIORITY_NORMAL: "Normale", PRIORITY_CRITICAL: "Critica", PRIORITY_NO_PUSH: "Senza push",
   },
-  form: {
-    title: "Nuova notifica", bucket: "Bucket", template: "Modello", noTemplate: "Nessuno", heading: "Titolo", subtitle: "Sottotitolo",
-    body: "Testo", priority: "Priorità", deliver: "Consegna alle", deliverHint: "Vuoto: subito", attachment: "Link a un’immagine o un file",
-    send: "Pubblica", schedule: "Programma", sent: "Pubblicata", scheduled: (time = "") => `Programmata per ${time}`, name: "Nome",
-    create: "Crea", noBucket: "Crea prima un bucket.",
-  },
-  snoozes: { hour: "Tra un’ora", evening: "Stasera", morning: "Domani mattina", other: "Un altro orario", until: "Fino a" },
   cancelSchedule: "Annulla", cancelled: "Annullata",
-  quietTexts: {
-    explanation: "Durante le ore di silenzio le notifiche sono trattenute. Quelle critiche no.",
-    zone: (zone = "") => `Gli orari sono in ${zone}.`, none: "Non ci sono ore di silenzio.", add: "Aggiungi una fascia", days: "Giorni",
-    from: "Dalle", to: "Alle", saved: "Ore di silenzio salvate", remove: (window = "") => `Togli ${window}`, windows: "Fasce",
-    everyDay: "Ogni giorno", day: "Giorno", hours: "Silenzio",
-  },
-  gapLabel: "ora",
 };

@@ -1,4 +1,5 @@
-// The sign-in: a one-use link, an API key, or a lodge member's name and PIN. The answer sets a cookie that scripts cannot read.
+// The sign-in: a one-use link, an API key, or a lodge member's name and PIN.
+// The response sets a cookie that scripts cannot read.
 
 import { field } from "../../parts.js";
 import { h, show, signal } from "../../view.js";

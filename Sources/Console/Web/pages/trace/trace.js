@@ -1,4 +1,5 @@
-// The trace: one notification or push as a timeline, with a verdict first. A plain user sees the half that is the user's.
+// The trace: one notification or push as a timeline, with a verdict first.
+// Users who are not operators see the part that is their own.
 
 import { DeliveryService, NotificationsService } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { PushDeliveryService, PushTokensService } from "../../../sdk/generated/campanile.activities.v1.js";

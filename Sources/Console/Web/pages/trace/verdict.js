@@ -1,5 +1,5 @@
-// Says in one sentence what became of a notification, and what to do. Pure. APNs accepts a push; nobody knows that a device shows it,
-// unless the device reports it.
+// The verdict about a notification in one sentence, and the timeline of its delivery. Pure.
+// APNs accepts a push; whether a device shows it is not known unless the device reports it.
 
 /** @import { DeliveryRecord } from "../../../sdk/generated/campanile.notifications.v1.js" */
 /** @import { Push, PushToken } from "../../../sdk/generated/campanile.activities.v1.js" */
@@ -57,7 +57,7 @@ export function judge(records, tokens) {
   return { kind: "nothing", level: "", time: undefined, reason: "" };
 }
 
-/** Says what became of a push by itself. @param {Push} push @returns {Verdict} */
+/** Judges a push by itself. @param {Push} push @returns {Verdict} */
 export function judgePush({ status = "PUSH_STATUS_UNSPECIFIED", reason = "", settleTime, dueTime, queueTime, attemptCount = 0 }) {
   /** @type {Record<string, [Verdict["kind"], Verdict["level"]]>} */
   const kinds = {
