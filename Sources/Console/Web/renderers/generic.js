@@ -3,7 +3,7 @@
 import { column, row, space, symbol, text } from "./pieces.js";
 import { isObject, textOf } from "./values.js";
 
-/** @import { Renderer, RenderInput } from "./types.d.ts" */
+/** @import { Renderer } from "./types.d.ts" */
 
 const rowsMax = 6, depthMax = 3;
 
