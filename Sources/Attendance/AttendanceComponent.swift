@@ -21,6 +21,8 @@ public final class AttendanceComponent: Sendable {
   /// Nil if no notifications service is configured.
   let noticeSchedule: NoticeSchedule?
   let noticeRelay: NoticeRelay?
+  /// Nil if no push service is configured.
+  let widgetReloader: WidgetReloader?
 
   /// Opens the store (see `Store.init` for the errors it throws) and stores initial lodge settings in a new database.
   ///
@@ -28,13 +30,15 @@ public final class AttendanceComponent: Sendable {
   ///   - timeZone: The lodge's time zone in a new database; an IANA name.
   ///   - pinCost: The cost of deriving a key from a PIN.
   ///   - notices: The notifications service; nil disables notices.
+  ///   - widgets: The push service, which reloads the members' widgets; nil disables it.
   ///   - nowMs: The wall clock in milliseconds since 1970.
   ///   - random: A source of 64 unpredictable random bits.
   ///   - tracer: Continues the traces of notices.
   public init(
     store configuration: StoreConfiguration, limits: AttendanceLimits = AttendanceLimits(),
     lifetime: SessionLifetime = SessionLifetime(), timeZone: String = "Europe/Rome",
-    pinCost: ScryptCost = .password, notices: (any NoticeSending)? = nil, nowMs: @escaping @Sendable () -> Int64,
+    pinCost: ScryptCost = .password, notices: (any NoticeSending)? = nil,
+    widgets: (any WidgetReloading)? = nil, nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil
   ) async throws {
     guard LodgeCalendar(timeZone) != nil else {
@@ -43,7 +47,8 @@ public final class AttendanceComponent: Sendable {
     let hub = WatchHub(limits: limits)
     let notifier = RosterNotifier(hub: hub)
     let heads = CommitHeads()
-    let noticeSignal = notices == nil ? nil : NoticeSignal()
+    let noticeSignal = notices == nil ? nil : CommitSignal()
+    let widgetSignal = widgets == nil ? nil : CommitSignal()
     var configuration = configuration
     configuration.onBegin = { heads.begin() }
     configuration.beforeCommit = { try heads.complete($0) }
@@ -51,6 +56,7 @@ public final class AttendanceComponent: Sendable {
     configuration.observer = { commit in
       notifier.committed()
       noticeSignal?.committed()
+      widgetSignal?.committed()
       observer?(commit)
     }
     let hasher = try PinHasher(cost: pinCost)
@@ -59,6 +65,7 @@ public final class AttendanceComponent: Sendable {
     do {
       repository = try await SQLiteAttendanceRepository(
         store: store, limits: limits, notifier: notifier, heads: heads, noticeSignal: noticeSignal,
+        widgetSignal: widgetSignal,
         initialSettings: LodgeRules.initial(timeZone: timeZone), codeKey: codeKey, clockMs: nowMs, random: random)
     } catch {
       await store.close()
@@ -75,6 +82,10 @@ public final class AttendanceComponent: Sendable {
     } else {
       (noticeRelay, noticeSchedule) = (nil, nil)
     }
+    widgetReloader =
+      if let widgets, let widgetSignal {
+        WidgetReloader(repository: repository, sender: widgets, signal: widgetSignal.signal)
+      } else { nil }
     let access = AccessControl(repository: repository)
     members = MembersService(repository: repository, access: access, limits: limits, hasher: hasher)
     meetings = MeetingsService(repository: repository, access: access, limits: limits)
@@ -100,15 +111,15 @@ public final class AttendanceComponent: Sendable {
   /// The number of open watches.
   public var watchCount: Int { hub.count }
 
-  /// Sends the notices to members until the task is cancelled. Returns at once if no notifications service is
-  /// configured.
+  /// Sends the notices to members and reloads their widgets until the task is cancelled. Returns at once if neither a
+  /// notifications service nor a push service is configured.
   ///
-  /// - Parameter log: Receives a message if notices cannot be scheduled.
+  /// - Parameter log: Receives a message if notices cannot be scheduled, or widgets cannot be reloaded.
   public func runNotices(log: @escaping @Sendable (String) -> Void = { _ in }) async {
-    guard let noticeSchedule, let noticeRelay else { return }
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await noticeSchedule.run(log: log) }
-      group.addTask { await noticeRelay.run() }
+      if let noticeSchedule { group.addTask { await noticeSchedule.run(log: log) } }
+      if let noticeRelay { group.addTask { await noticeRelay.run() } }
+      if let widgetReloader { group.addTask { await widgetReloader.run(log: log) } }
     }
   }
 

@@ -13,6 +13,7 @@ enum AttendanceProgram {
   private static let membersMax = "members-max"
   private static let watchesMax = "watches-max"
   private static let notificationsAddress = "notifications-address"
+  private static let activitiesAddress = "activities-address"
 
   /// Runs the program with the process's arguments, then exits the process.
   static func main() async {
@@ -33,6 +34,9 @@ enum AttendanceProgram {
       .string(
         notificationsAddress, default: "",
         help: "HOST:PORT of campanile-notifications, which notifies members; empty disables notices"),
+      .string(
+        activitiesAddress, default: "",
+        help: "HOST:PORT of campanile-activities, which reloads widgets when meetings change; empty disables it"),
     ]
     let specification = ServiceSpecification(
       name: "campanile-attendance", defaultPort: 7404, settings: settings + ServiceClientConfiguration.all,
@@ -58,9 +62,11 @@ enum AttendanceProgram {
     // The indexes hold millions of attendances: a commit of 64 records touches about forty pages all over the file.
     store.configuration.writerCacheKiB = 16_384
     let notifications = try ServiceClientConfiguration.client(notificationsAddress, settings)
+    let activities = try ServiceClientConfiguration.client(activitiesAddress, settings)
     let component = try await AttendanceComponent(
       store: store.configuration, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
-      notices: notifications.map { NoticeSender($0) }, nowMs: { WallClock.nowMs() }, tracer: context.tracer)
+      notices: notifications.map { NoticeSender($0) }, widgets: activities.map { WidgetSender($0) },
+      nowMs: { WallClock.nowMs() }, tracer: context.tracer)
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     context.metrics.addTotals("campanile_login_failures_total") {
@@ -73,7 +79,7 @@ enum AttendanceProgram {
         try await component.maintain(nowMs: WallClock.nowMs())
       }
     ]
-    if notifications != nil {
+    if notifications != nil || activities != nil {
       let logger = context.logger
       components.backgroundServices.append(
         PeriodicService("notices", intervalMs: 1, logger: logger) {
@@ -83,6 +89,7 @@ enum AttendanceProgram {
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()
+      await activities?.close()
       await component.close()
     }
     return components

@@ -22,15 +22,17 @@ final class Fixture: Sendable {
   let lifetime: SessionLifetime
   let timeZone: String
   let notices: (any NoticeSending)?
+  let widgets: (any WidgetReloading)?
 
   init(
     _ limits: AttendanceLimits = AttendanceLimits(), lifetime: SessionLifetime = SessionLifetime(),
-    timeZone: String = "Europe/Rome", notices: (any NoticeSending)? = nil
+    timeZone: String = "Europe/Rome", notices: (any NoticeSending)? = nil, widgets: (any WidgetReloading)? = nil
   ) throws {
     self.limits = limits
     self.lifetime = lifetime
     self.timeZone = timeZone
     self.notices = notices
+    self.widgets = widgets
     folder = try TemporaryFolder()
   }
 
@@ -41,7 +43,7 @@ final class Fixture: Sendable {
       store: configuration, limits: limits ?? self.limits, lifetime: lifetime, timeZone: timeZone,
       // The cheapest cost, because the tests do not depend on it.
       pinCost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), notices: notices,
-      nowMs: { self.clock.nowMs })
+      widgets: widgets, nowMs: { self.clock.nowMs })
   }
 
   /// Opens the component, runs `body` and closes it.

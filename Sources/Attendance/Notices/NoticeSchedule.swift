@@ -18,7 +18,7 @@ struct NoticeSchedule: Sendable {
   static let readableMs: Int64 = 24 * 3_600 * 1_000
 
   let repository: SQLiteAttendanceRepository
-  let noticeSignal: NoticeSignal
+  let noticeSignal: CommitSignal
   /// Called after messages were committed.
   let wakeRelay: @Sendable () -> Void
 

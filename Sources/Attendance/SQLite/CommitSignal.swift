@@ -1,10 +1,10 @@
 import CampanileBase
 import Synchronization
 
-/// Wakes the schedule of notices after a commit that changed when the next one is due.
+/// Wakes a loop after a commit that changed what is due.
 ///
 /// Writes call `changed` on the writer's thread.
-final class NoticeSignal: Sendable {
+final class CommitSignal: Sendable {
   let signal = WakeSignal()
   private let isChanged = Mutex(false)
 

@@ -17,7 +17,8 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
   /// The state that the writes of a commit share; its `complete` runs before every commit.
   let heads: CommitHeads
   /// Wakes the schedule of notices; nil if no notices are sent.
-  let noticeSignal: NoticeSignal?
+  let noticeSignal: CommitSignal?
+  let widgetSignal: CommitSignal?
   /// The id of this database in the tokens of clients that catch up.
   let epoch: UInt64
   /// The key that signs check-in codes.
@@ -26,7 +27,7 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
   /// Prepares the store. A new database stores `initialSettings` and `codeKey`; an existing one keeps its own.
   init(
     store: Store, limits: AttendanceLimits, notifier: RosterNotifier, heads: CommitHeads,
-    noticeSignal: NoticeSignal?, initialSettings: LodgeSettings, codeKey: [UInt8],
+    noticeSignal: CommitSignal?, widgetSignal: CommitSignal?, initialSettings: LodgeSettings, codeKey: [UInt8],
     clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
@@ -34,6 +35,7 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
     self.notifier = notifier
     self.heads = heads
     self.noticeSignal = noticeSignal
+    self.widgetSignal = widgetSignal
     self.clockMs = clockMs
     self.random = random
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
@@ -67,7 +69,7 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
       try body(
         WriteContext(
           transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, notifier: notifier, heads: heads,
-          noticeSignal: noticeSignal, random: random))
+          noticeSignal: noticeSignal, widgetSignal: widgetSignal, random: random))
     }
   }
 

@@ -15,7 +15,9 @@ struct WriteContext {
   let notifier: RosterNotifier
   let heads: CommitHeads
   /// Nil if no notices are sent.
-  let noticeSignal: NoticeSignal?
+  let noticeSignal: CommitSignal?
+  /// Nil if no widgets are reloaded.
+  let widgetSignal: CommitSignal?
   let random: @Sendable () -> UInt64
 
   static let countSQL = "UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value"

@@ -1,0 +1,60 @@
+import CampanileAPI
+import CampanileBase
+import CampanileStore
+
+/// A planned reload of the members' widgets, and its progress.
+///
+/// It is stored as a text in `attendance_meta`: the time at which it is due, and the number of the last member done.
+struct WidgetReload: Sendable, Hashable {
+  /// Changes within this time cause one reload, because the system limits the reloads of a widget each day.
+  static let delayMs: Int64 = 20_000
+
+  static let getSQL = "SELECT value FROM attendance_meta WHERE name = 'widgets.reload'"
+  static let putSQL = """
+    INSERT INTO attendance_meta (name, value) VALUES ('widgets.reload', $1)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    """
+  static let dropSQL = "DELETE FROM attendance_meta WHERE name = 'widgets.reload'"
+  static let membersSQL = """
+    SELECT number, user_id FROM members WHERE number > $1 AND is_active = 1 AND user_id IS NOT NULL
+    ORDER BY number LIMIT $2
+    """
+
+  var dueMs: Int64
+  var afterMember: Int64 = 0
+
+  init(dueMs: Int64) { self.dueMs = dueMs }
+
+  init(_ row: borrowing SQLRow) throws {
+    let parts = try row.text(0).split(separator: " ").compactMap { Int64($0) }
+    guard parts.count == 2 else { throw StoreError(.corrupt, "the planned reload of widgets is not readable") }
+    (dueMs, afterMember) = (parts[0], parts[1])
+  }
+
+  var text: String { "\(dueMs) \(afterMember)" }
+
+  /// The id by which the push service recognizes a repeated reload for a user.
+  var requestID: String { "attendance.widgets.\(dueMs)" }
+}
+
+extension ReadTransaction {
+  /// The planned reload; nil if there is none.
+  func widgetReload() throws -> WidgetReload? { try queryOne(WidgetReload.getSQL) { try WidgetReload($0) } }
+}
+
+extension WriteContext {
+  /// Plans a reload of the members' widgets, in the transaction of a change of a meeting that they may show.
+  ///
+  /// - Parameters:
+  ///   - old: The meeting before; nil if it is new.
+  ///   - new: The meeting after; nil if it is deleted.
+  func planWidgetReload(from old: Meeting?, to new: Meeting?) throws {
+    guard let widgetSignal, [old, new].contains(where: { $0.map { NoticeRules.isUpcoming($0, nowMs) } ?? false })
+    else { return }
+    // A reload that has begun starts again, because it has reached some members before this change.
+    if let planned = try transaction.widgetReload(), planned.afterMember == 0, planned.dueMs > nowMs { return }
+    let reload = WidgetReload(dueMs: nowMs + WidgetReload.delayMs)
+    try transaction.execute(WidgetReload.putSQL, [.text(reload.text)])
+    widgetSignal.changed()
+  }
+}

@@ -1,0 +1,133 @@
+import CampanileAPI
+import CampanileRPC
+import ServiceTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Attendance
+
+/// A push service that stores the reloads that it receives. Like the real one, it ignores a repeated request.
+private final class PhoneWidgets: WidgetReloading {
+  private struct State {
+    var reloads: [String] = []
+    var requests: Set<[String]> = []
+    var failures: [String: RPCError] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// The users in the order of their reloads, sorted within a page.
+  var users: [String] { state.withLock { $0.reloads.sorted() } }
+  func fail(_ user: String, with error: RPCError?) { state.withLock { $0.failures[user] = error } }
+
+  func reloadWidgets(of user: String, requestID: String) async throws {
+    try state.withLock { state in
+      if let failure = state.failures[user] { throw failure }
+      if state.requests.insert([user, requestID]).inserted { state.reloads.append(user) }
+    }
+  }
+}
+
+@Suite struct WidgetReloadTests {
+  private let phones = PhoneWidgets()
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture(widgets: phones) }
+
+  private func reload(_ component: AttendanceComponent) async throws {
+    let reloader = try #require(component.widgetReloader)
+    while try await reloader.step() {}
+  }
+
+  @Test("changes of upcoming meetings within 20 seconds reload the widgets of active members once")
+  func changesReloadOnce() async throws {
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      _ = try await component.makeMember("Bruno")
+      let carla = try await component.makeMember("Carla", user: "carla")
+      _ = try await component.members.deactivateMember(.init(memberId: carla.id), context: admin)
+      try await reload(component)
+      #expect(phones.users.isEmpty)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
+      fixture.clock.advance(ms: 10_000)
+      try await component.update(meeting, "location") { $0.location = "Turin" }
+      fixture.clock.advance(ms: WidgetReload.delayMs - 10_001)
+      try await reload(component)
+      #expect(phones.users.isEmpty)
+      fixture.clock.advance(ms: 1)
+      try await reload(component)
+      #expect(phones.users == ["anna"])
+      try await reload(component)
+      #expect(phones.users == ["anna"])
+      _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id), context: admin)
+      fixture.clock.advance(ms: WidgetReload.delayMs)
+      try await reload(component)
+      #expect(phones.users == ["anna", "anna"])
+    }
+  }
+
+  @Test("meetings of the past, and the members themselves, reload no widget")
+  func pastMeetingsReloadNothing() async throws {
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs)
+      try await component.update(meeting, "location") { $0.location = "Turin" }
+      fixture.clock.advance(ms: WidgetReload.delayMs)
+      try await reload(component)
+      #expect(phones.users.isEmpty)
+    }
+  }
+
+  @Test("a reload survives a restart and an unreachable push service; a refusal stops nobody else")
+  func reloadsAreNotLost() async throws {
+    try await fixture.run { component in
+      for name in ["anna", "bruno", "carla"] { _ = try await component.makeMember(name, user: name) }
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
+      fixture.clock.advance(ms: WidgetReload.delayMs)
+      phones.fail("carla", with: RPCError(.unavailable, "down", reason: "DOWN"))
+      await #expect(throws: RPCError.self) { try await reload(component) }
+    }
+    phones.fail("carla", with: nil)
+    phones.fail("anna", with: RPCError(.invalidArgument, "no user", reason: "ID_INVALID"))
+    try await fixture.run { component in
+      try await reload(component)
+      #expect(Set(phones.users).isSuperset(of: ["bruno", "carla"]))
+      // Each reload had its request id, so nobody received it twice.
+      #expect(phones.users.count == Set(phones.users).count)
+      let left = try component.store.readSingle { try $0.widgetReload() }
+      #expect(left == nil)
+    }
+  }
+
+  @Test("a change during a reload reloads all members again")
+  func changeDuringReload() async throws {
+    try await fixture.run { component in
+      let count = WidgetReloader.pageRows + 1
+      for number in 0..<count { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
+      fixture.clock.advance(ms: WidgetReload.delayMs)
+      let reloader = try #require(component.widgetReloader)
+      #expect(try await reloader.step())
+      #expect(phones.users.count == WidgetReloader.pageRows)
+      try await component.update(meeting, "location") { $0.location = "Turin" }
+      fixture.clock.advance(ms: WidgetReload.delayMs)
+      try await reload(component)
+      #expect(phones.users.count == WidgetReloader.pageRows + count)
+    }
+  }
+
+  @Test("a push service that does not respond for a day ends the reload")
+  func reloadsEndAfterADay() async throws {
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + 9 * Fixture.dayMs)
+      phones.fail("anna", with: RPCError(.unavailable, "down", reason: "DOWN"))
+      fixture.clock.advance(ms: WidgetReload.delayMs + WidgetReloader.ageMaxMs)
+      await #expect(throws: RPCError.self) { try await reload(component) }
+      fixture.clock.advance(ms: 1)
+      try await reload(component)
+      #expect(try component.store.readSingle { try $0.widgetReload() } == nil)
+    }
+  }
+}
