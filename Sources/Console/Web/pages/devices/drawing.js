@@ -1,6 +1,7 @@
 // Builds what the frames draw from a phone's screens.
 
-import { island, phone as phoneFrame } from "../../devices/phone.js";
+import { islandForms } from "../../devices/forms.js";
+import { phone as phoneFrame } from "../../devices/phone.js";
 import { present } from "../../renderers/registry.js";
 import { textOf } from "../../renderers/values.js";
 import { computed, h, untrack } from "../../view.js";
@@ -74,5 +75,4 @@ export function livePhone({ context, t, words, phone, view, nowMs }) {
 
 /** Draws the three forms of the Dynamic Island, one under another. @param {() => PhoneModel} model @param {T} t */
 export const islandStrip = (model, t) => h("div", { class: "island-strip", role: "img", "aria-label": () => `${t.island}: ${model().activities[0]?.shown.spoken ?? t.nothingShown}` },
-  () => h("div", { "aria-hidden": "true", class: "island-forms" }, /** @type {const} */ (["home", "minimal", "expanded"]).map((view) =>
-    h("div", { class: `is-${view}` }, island({ ...model(), activities: model().activities.slice(0, 1), view })))));
+  h("div", { "aria-hidden": "true" }, () => { const shown = model().activities[0]?.shown; return shown ? islandForms(shown) : null; }));

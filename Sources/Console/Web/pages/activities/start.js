@@ -1,0 +1,103 @@
+// The form that starts an activity: a state of the app, a timer, a room, or the unread notifications.
+
+import { ActivitiesService, RoomsService, TimersService, UnreadService } from "../../../sdk/generated/campanile.activities.v1.js";
+import { field, openDialog } from "../../parts.js";
+import { h, show, signal } from "../../view.js";
+import { jsonEditor, payloadMeter } from "./editor.js";
+import { fault, refusedMeasure } from "./meter.js";
+
+/** @import { Context } from "../../types.d.ts" */
+/** @import { Activity } from "../../../sdk/generated/campanile.activities.v1.js" */
+/** @import { Model } from "./model.js" */
+/** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
+
+const sessions = /** @type {const} */ (["COUNTDOWN", "COUNTUP", "INTERVAL", "REST", "FREESTYLE", "QUICK", "SINGLE", "MULTI"]);
+const kinds = /** @type {const} */ (["timer", "room", "unread", "caller"]);
+/** Returns the id of a new room: 24 random bytes. */
+const roomId = () => Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** @param {Context} context @param {T} t @param {Model} model */
+export function openStart(context, t, model) {
+  const { client, navigate, notify, fail, t: shell } = context, last = model.list.value[0];
+  const kind = signal(/** @type {typeof kinds[number]} */ ("timer")), isRemote = signal(false), isBusy = signal(false);
+  const state = signal('{\n  "phase": "waiting"\n}'), attributes = signal("{}"), values = signal(/** @type {Record<string, string>} */ ({}));
+  const text = (/** @type {string} */ name) => values.value[name] ?? "";
+  const alert = () => text("alertTitle") || text("alertBody")
+    ? { title: text("alertTitle"), body: text("alertBody"), ...(text("sound") && { sound: { name: "default" } }) } : undefined;
+  const meter = payloadMeter(context, t, () => ({
+    event: "start", stateJson: state.value, attributesType: text("attributesType"), attributesJson: attributes.value,
+    alert: text("alertTitle") || text("alertBody") ? { title: text("alertTitle"), body: text("alertBody") } : undefined,
+    relevanceScore: text("score") ? Number(text("score")) : undefined,
+  }));
+  const number = (/** @type {string} */ name) => text(name) ? Number(text(name)) : undefined;
+
+  /** @returns {Promise<{ activity?: Activity | undefined }>} */
+  function start() {
+    const score = number("score"), stale = number("stale"), url = text("url");
+    const shared = {
+      app: text("app"), environment: text("environment"), origin: isRemote.value ? /** @type {const} */ ("ACTIVITY_ORIGIN_REMOTE") : /** @type {const} */ ("ACTIVITY_ORIGIN_LOCAL"),
+      requestId: crypto.randomUUID(), ...(score !== undefined && { relevanceScore: score }),
+      ...(stale !== undefined && { staleTime: new Date(Date.now() + stale * 60_000).toISOString() }),
+      ...(text("attributesType") && { attributesType: text("attributesType") }), ...(alert() && { alert: alert() }),
+    };
+    const given = attributes.value.trim() === "{}" ? {} : { attributesJson: attributes.value }, tap = url && { url };
+    if (kind.value === "caller") return client.call(ActivitiesService.startActivity, { ...shared, attributesJson: attributes.value, contentStateJson: state.value });
+    if (kind.value === "room") return client.call(RoomsService.joinRoom, { ...shared, ...given, ...tap, roomId: text("room") });
+    if (kind.value === "unread") return client.call(UnreadService.startUnreadActivity, { ...shared, ...given, ...tap, itemsMax: number("items") ?? 5 });
+    const minutes = number("minutes");
+    return client.call(TimersService.startTimer, {
+      ...shared, ...given, ...tap, methodName: text("method"), sessionType: /** @type {any} */ (`TIMER_SESSION_TYPE_${text("session") || "COUNTDOWN"}`),
+      ...(minutes !== undefined && { duration: `${minutes * 60}s` }), ...(text("completes") && { completesByItself: true }),
+    });
+  }
+
+  /** @param {string} name @param {string} value @param {import("../../types.d.ts").Props} [more] */
+  const input = (name, value, more = {}) => {
+    values.value = { ...values.value, [name]: value };
+    const isCheck = more["type"] === "checkbox";
+    return h("input", { name, ...(isCheck ? {} : { value }), autocomplete: "off", spellcheck: "false", ...more,
+      oninput: (/** @type {any} */ { target }) => { values.value = { ...values.value, [name]: isCheck ? (target.checked ? "1" : "") : target.value }; } });
+  };
+  openDialog(shell, t.form.title, (close) => h("form", {
+    class: "stack", onsubmit: async (/** @type {SubmitEvent} */ event) => {
+      event.preventDefault();
+      isBusy.value = true;
+      try {
+        const { activity } = await start();
+        model.show(activity);
+        close();
+        notify(t.done.started);
+        navigate(`activities/${activity?.id ?? ""}`);
+      } catch (error) {
+        const measured = refusedMeasure(error);
+        if (measured) meter.refuse(measured);
+        else fail(error);
+      }
+      isBusy.value = false;
+    },
+  },
+  h("div", { class: "segments", role: "group", "aria-label": t.form.kind }, kinds.map((name) => h("button", {
+    type: "button", "aria-pressed": () => String(kind.value === name), onclick: () => { kind.value = name; } }, t.form.kinds[name]))),
+  h("div", { class: "fields" }, field(t.form.app, input("app", last?.app ?? "dev.campanile.example", { required: true })),
+    field(t.form.environment, input("environment", last?.environment ?? "development", { required: true }))),
+  () => kind.value === "timer" ? h("div", { class: "fields" }, field(t.form.method, input("method", "Workout")),
+    field(t.form.session, select("session", sessions.map((name) => [name, name.toLowerCase()]), values)), field(t.form.duration, input("minutes", "30", { type: "number", min: 1, max: 480 })),
+    h("label", { class: "row" }, input("completes", "", { type: "checkbox" }), t.form.completes))
+    : kind.value === "room" ? field(t.form.room, input("room", roomId(), { pattern: "[0-9a-f]{48}", required: true, class: "mono" }))
+    : kind.value === "unread" ? field(t.form.items, input("items", "5", { type: "number", min: 1, max: 5 }))
+    : h("div", { class: "stack" }, jsonEditor({ t, label: t.form.state, text: state }), meter.node),
+  () => kind.value === "caller" ? null : field(t.form.url, input("url", "", { type: "url" })),
+  h("label", { class: "row" }, h("input", { type: "checkbox", name: "remote", onchange: (/** @type {any} */ { target }) => { isRemote.value = target.checked; } }), t.form.remote),
+  show(isRemote, () => h("div", { class: "stack" }, h("p", { class: "muted" }, t.form.needed),
+    h("div", { class: "fields" }, field(t.form.attributesType, input("attributesType", "", { required: true })), field(t.form.alertTitle, input("alertTitle", "", { required: true })),
+      field(t.form.alertBody, input("alertBody", "", { required: true })), h("label", { class: "row" }, input("sound", "", { type: "checkbox" }), t.form.sound)),
+    jsonEditor({ t, label: t.form.attributes, text: attributes }))),
+  h("details", null, h("summary", null, `${t.form.score}, ${t.form.staleAfter.toLowerCase()}`), h("div", { class: "fields" },
+    field(t.form.score, input("score", "", { type: "number", min: 0 })), field(t.form.staleAfter, input("stale", "", { type: "number", min: 1 })))),
+  h("div", { class: "row" }, h("span", { class: "grow" }), h("button", { type: "button", onclick: close }, shell.cancel),
+    h("button", { class: "primary", disabled: () => isBusy.value || (kind.value === "caller" && fault(state.value) !== "") }, t.form.send))));
+}
+
+/** @param {string} name @param {[string, string][]} options @param {{ value: Record<string, string> }} values */
+const select = (name, options, values) => h("select", { name, onchange: (/** @type {any} */ { target }) => { values.value = { ...values.value, [name]: target.value }; } },
+  options.map(([value, label]) => h("option", { value }, label)));
