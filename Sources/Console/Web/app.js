@@ -4,7 +4,7 @@ import { AccessService } from "../sdk/generated/campanile.gateway.v1.js";
 import { Client } from "../sdk/campanile.js";
 import { createCaller } from "./caller.js";
 import { connect } from "./live.js";
-import { preferences } from "./preferences.js";
+import { hasSession, preferences, rememberSession } from "./preferences.js";
 import { errorText } from "./parts.js";
 import { createShell } from "./shell.js";
 import { createToasts } from "./toasts.js";
@@ -25,7 +25,7 @@ const client = new Client(api, {
   headers: () => headers,
   fetch: async (url, init) => {
     const response = await fetch(url, init);
-    if (response.status === 401 && session.value.state === "in") session.value = { state: "signedOut", expired: true };
+    if (response.status === 401 && session.value.state === "in") ended(true);
     return response;
   },
 });
@@ -34,11 +34,19 @@ async function start() {
   try {
     const response = await client.call(AccessService.getCaller, {});
     session.value = { state: "in", response };
+    rememberSession(true);
     live?.restart();
   } catch (error) {
     const { code } = /** @type {{ code?: string }} */ (error);
-    session.value = code === "UNAUTHENTICATED" ? { state: "signedOut", expired: false } : { state: "failed", error };
+    if (code === "UNAUTHENTICATED") ended(true);
+    else session.value = { state: "failed", error };
   }
+}
+
+/** @param {boolean} expired Whether the session ended by itself. */
+function ended(expired) {
+  rememberSession(false);
+  session.value = { state: "signedOut", expired };
 }
 
 // The secret of a one-use link leaves the address bar at once.
@@ -72,9 +80,9 @@ append(document.body, () => {
         h("p", null, errorText(t, current.error)), h("button", { type: "button", class: "primary", onclick: start }, t.failure.retry)));
     }
     if (current.state !== "in") {
-      const host = h("div", null);
+      const host = h("div", null), secret = usedLink ? undefined : link;
       void import("./pages/signin/signin.js").then(({ signIn }) => append(host, signIn({
-        root, headers, language: preferences.value.language, link: usedLink ? undefined : link, done: start,
+        root, headers, language: preferences.value.language, link: secret, done: start,
         expired: current.state === "signedOut" && current.expired ? t.sessionEnded : "",
       })));
       usedLink = true;
@@ -90,15 +98,15 @@ append(document.body, () => {
 /** Ends the session of the page when the stream reports its end. @param {NonNullable<typeof live>} live */
 function follow(live) {
   effect(() => {
-    if (live.state.value.state === "signedOut" && untrack(() => session.value.state) === "in") {
-      session.value = { state: "signedOut", expired: true };
-    }
+    if (live.state.value.state === "signedOut" && untrack(() => session.value.state) === "in") ended(true);
   });
 }
 
 async function signOut() {
   await fetch(new URL("session", root), { method: "DELETE", headers });
-  session.value = { state: "signedOut", expired: false };
+  ended(false);
 }
 
-void start();
+// Without a sign-in in this browser, or with a link, there is nothing to ask.
+if (link || !hasSession()) session.value = { state: "signedOut", expired: false };
+else void start();

@@ -26,3 +26,16 @@ export function setPreferences(change) {
   preferences.value = { ...preferences.value, ...change };
   try { localStorage.setItem(key, JSON.stringify(preferences.value)); } catch { /* They hold for this tab. */ }
 }
+
+const sessionKey = "campanile.console.session";
+/** Remembers that this browser has signed in; the session itself is a cookie that no script can read. @param {boolean} isOpen */
+export function rememberSession(isOpen) {
+  try {
+    if (isOpen) localStorage.setItem(sessionKey, "1");
+    else localStorage.removeItem(sessionKey);
+  } catch { /* The next visit asks for a sign-in. */ }
+}
+
+export function hasSession() {
+  try { return localStorage.getItem(sessionKey) === "1"; } catch { return true; }
+}

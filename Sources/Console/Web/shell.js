@@ -106,7 +106,7 @@ export function createShell({ client, caller, services, live, t, toasts, signOut
       h("strong", { class: "ellipsis" }, () => entry.value ? t.pages[entry.value.name] : ""),
       iconButton("search", t.palette.open, { onclick: palette })),
     show(isMenuOpen, () => h("div", { class: "shade", onclick: () => { isMenuOpen.value = false; } })),
-    h("div", { class: "side", "data-open": () => String(isMenuOpen.value) },
+    h("aside", { class: "side", "aria-label": t.menu, "data-open": () => String(isMenuOpen.value) },
       h("a", { class: "brand", href: formatRoute("overview") }, h("img", { src: new URL("logo.svg", import.meta.url).href, alt: "" }), "Campanile"),
       h("button", { type: "button", class: "goto", onclick: palette }, icon("search"), t.palette.open, h("kbd", null, mac ? "⌘K" : "Ctrl K")),
       h("nav", { "aria-label": t.navigation }, h("ul", null, entries.map(({ name, icon: symbol }) => h("li", null,

@@ -16,6 +16,19 @@ import { it } from "./texts.it.js";
 await styles(new URL("overview.css", import.meta.url));
 
 const refreshMs = 5000;
+const appsMax = 8;
+
+/**
+ * Reads the statistics of the apps of the latest pushes.
+ *
+ * @param {Context} context @param {AbortSignal} signal
+ */
+async function readStatistics({ client }, signal) {
+  const { pushes = [] } = await client.call(PushDeliveryService.listPushes, { pageSize: 200 }, { signal });
+  const apps = [...new Set(pushes.flatMap(({ app }) => app ? [app] : []))].slice(0, appsMax);
+  const found = await Promise.all(apps.map((app) => client.call(PushDeliveryService.listPushStatistics, { app, pageSize: 1000 }, { signal })));
+  return found.flatMap(({ hours = [] }) => hours);
+}
 
 /** @type {Page} */
 export const page = {
@@ -65,9 +78,9 @@ function figures(context, t, isOperator, isUser) {
   const found = polled(async (signal) => {
     const [unread, statistics, dead] = await Promise.all([
       isUser ? client.call(NotificationsService.getUnreadCounts, {}, { signal }) : undefined,
-      isOperator ? client.call(PushDeliveryService.listPushStatistics, { pageSize: 1000 }, { signal }) : undefined,
+      isOperator ? readStatistics(context, signal) : undefined,
       isOperator ? client.call(PushDeliveryService.listDeadLetters, { pageSize: 1000 }, { signal }) : undefined]);
-    return { unread: unread?.unreadCounts?.total ?? 0, hours: statistics?.hours ?? [], dead };
+    return { unread: unread?.unreadCounts?.total ?? 0, hours: statistics ?? [], dead };
   });
   return h("div", { class: "cards" }, loaded(context, found, ({ unread, hours, dead }) => {
     const sums = hoursOf(hours, Date.now()), deadCount = dead?.pushes?.length ?? 0, failed = sums.reduce((sum, hour) => sum + hour.failed, 0);
@@ -84,9 +97,8 @@ function figures(context, t, isOperator, isUser) {
 
 /** @param {Context} context @param {T} t */
 function pushes(context, t) {
-  const { client, format } = context;
-  const found = polled((signal) => client.call(PushDeliveryService.listPushStatistics, { pageSize: 1000 }, { signal }));
-  return h("section", { class: "card" }, h("h2", null, t.pushes), h("div", { class: "chart-space" }, loaded(context, found, ({ hours = [] }) => {
+  const { format } = context, found = polled((signal) => readStatistics(context, signal));
+  return h("section", { class: "card" }, h("h2", null, t.pushes), h("div", { class: "chart-space" }, loaded(context, found, (hours) => {
     const bars = hoursOf(hours, Date.now()), top = axisTop(Math.max(...bars.map(({ accepted, failed }) => accepted + failed)));
     if (bars.every(({ accepted, failed }) => accepted + failed === 0)) return h("p", { class: "muted" }, t.none);
     const clock = (/** @type {number} */ ms) => format.clock(ms).slice(0, 5), height = 120;
