@@ -28,7 +28,7 @@ export function draw(piece) {
     case "icon":
       return h("span", { class: "p-icon", style: { background: `hsl(${piece.hue} 60% 38%)` } }, piece.letter);
     case "button":
-      return h("span", { class: "p-button", style: { color: piece.color } }, symbolOf(piece.symbol), piece.label);
+      return h("span", { class: "p-button", style: { "--own": piece.color ?? "currentColor" } }, symbolOf(piece.symbol), piece.label);
     case "space":
       return h("span", { class: "p-space" });
     case "line":

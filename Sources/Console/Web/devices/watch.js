@@ -1,5 +1,5 @@
 // A watch of 198 × 242 points with the long look of a notification: title and subtitle, image, body, three round buttons,
-// and a button for each other action. The buttons work, so the watch is no picture but a region.
+// and a button for each other action. The buttons work, so the watch is no picture but a group.
 
 import { h } from "../view.js";
 import { draw } from "./pieces.js";
@@ -53,9 +53,9 @@ function longLook(look, invoke, busy) {
  * @param {(actionId: string) => void} options.invoke
  * @param {() => boolean} [options.busy]
  */
-export const watch = ({ look, face, label, invoke, busy = () => false }) => h("div", { class: "watch", role: "group", "aria-label": label },
+export const watch = ({ look, face, label, invoke, busy = () => false }) => h("div", { class: "watch" },
   h("span", { class: "watch-crown" }),
-  h("div", { class: "watch-screen", tabindex: 0, role: "region", "aria-label": label },
+  h("div", { class: "watch-screen", tabindex: 0, role: "group", "aria-label": label },
     () => {
       const shown = look();
       if (shown) return longLook(shown, invoke, busy);

@@ -1,42 +1,37 @@
 // Live Activities: what is live, what has ended, one in full, and the controls to simulate one.
 
 import { empty, failure, icon, skeleton, styles, tag, when } from "../../parts.js";
-import { en as englishWords } from "../../renderers/texts.en.js";
-import { it as italianWords } from "../../renderers/texts.it.js";
+import { later } from "../../devices/later.js";
 import { clean } from "../../format.js";
 import { computed, each, h, show } from "../../view.js";
-import { debugControls } from "./debug.js";
-import { detail } from "./detail.js";
-import { openStart } from "./start.js";
 import { createModel } from "./model.js";
 import { countdown, driverOf, endsAt, isEnded } from "./reducer.js";
-import { en } from "./texts.en.js";
-import { it } from "./texts.it.js";
 
 /** @import { Context, Page, Readable } from "../../types.d.ts" */
 /** @import { Activity } from "../../../sdk/generated/campanile.activities.v1.js" */
 /** @import { Model } from "./model.js" */
-/** @typedef {import("../../types.d.ts").Texts<typeof en>} T */
+/** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
 
-await Promise.all([styles(new URL("../../devices/devices.css", import.meta.url)), styles(new URL("activities.css", import.meta.url))]);
+await styles(new URL("activities.css", import.meta.url));
 
 /** @type {Page} */
 export const page = {
   path: "activities",
   render(context) {
-    /** @type {T} */
-    const t = { en, it }[context.language];
     const { caller, t: shell } = context, isUser = caller.user !== "" && caller.may("activities:read");
     return h("div", { class: "page activities-page" },
-      h("header", { class: "page-head" }, h("h1", null, shell.pages.activities)),
+      h("header", { class: "page-head" }, h("h1", null, shell.pages.activities)), later(() => texts(context.language), (t) => [
       isUser ? lists(context, t) : h("p", { class: "message" }, icon("activities"), h("span", null, h("strong", null, t.noUserTitle), h("br"), t.noUserText)),
-      caller.may("admin") && debugControls(context, t));
+      caller.may("admin") && later(() => import("./debug.js"), ({ debugControls }) => debugControls(context, t))]));
   },
 };
 
+/** Loads the texts of one language. @param {"en" | "it"} language @returns {Promise<T>} */
+const texts = async (language) => language === "it" ? (await import("./texts.it.js")).it : (await import("./texts.en.js")).en;
+
 /** @param {Context} context @param {T} t */
 function lists(context, t) {
-  const { route, navigate, caller, href } = context, words = { en: englishWords, it: italianWords }[context.language];
+  const { route, navigate, caller, href } = context;
   const model = createModel(context), id = computed(() => route.value.parts[0] ?? ""), showsEnded = computed(() => route.value.query["show"] === "ended");
   const listed = computed(() => model.list.value.filter((activity) => isEnded(activity) === showsEnded.value));
   const liveCount = computed(() => model.list.value.filter((activity) => !isEnded(activity)).length);
@@ -46,7 +41,7 @@ function lists(context, t) {
     onclick: () => navigate(id.value ? `activities/${id.value}` : "activities", { show: ended ? "ended" : undefined }, { replace: true }) }, name);
   const tools = h("div", { class: "row wrap" }, h("div", { class: "segments", role: "group", "aria-label": t.list }, segment(t.live, false), segment(t.ended, true)),
     h("span", { class: "muted grow", role: "status" }, () => model.isLoading.value ? "" : t.liveCount(liveCount.value)),
-    caller.may("activities:write") && h("button", { type: "button", class: "primary", onclick: () => openStart(context, t, model) }, icon("plus"), t.form.title));
+    caller.may("activities:write") && h("button", { type: "button", class: "primary", onclick: () => import("./start.js").then(({ openStart }) => openStart(context, t, model), context.fail) }, icon("plus"), t.form.title));
   return [tools,
     show(() => model.gapMs.value > 0, () => h("p", { class: "gap", role: "status" }, icon("alert"), () => context.t.gap(context.format.clock(model.gapMs.value).slice(0, 8)))),
     show(() => model.error.value, () => failure(context, model.error.value, model.load)),
@@ -54,8 +49,8 @@ function lists(context, t) {
       h("div", { class: "activity-list" }, show(() => model.isLoading.value && model.list.value.length === 0, () => skeleton(context.t.loading, 5),
         () => show(() => listed.value.length > 0, () => table(context, t, model, listed, showsEnded, id),
           () => showsEnded.value ? empty("clock", t.ended, t.emptyEnded) : empty("activities", t.emptyTitle, t.emptyText)))),
-      show(() => open.value, () => keyed(id, () => detail({
-        context, t, words, model, activity: /** @type {Readable<Activity>} */ (keep(open)), close: () => navigate("activities", route.value.query) })),
+      show(() => open.value, () => keyed(id, () => h("div", null, later(() => import("./detail.js"), ({ detail }) => detail({
+        context, t, model, activity: /** @type {Readable<Activity>} */ (keep(open)), close: () => navigate("activities", route.value.query) })))),
       () => id.value && !model.isLoading.value ? h("p", { class: "message" }, t.detail.loadFailed, " ", h("a", { href: href("activities") }, t.close)) : null))];
 }
 

@@ -3,8 +3,10 @@
 import { ActivitiesService, PushDeliveryService, PushTokensService } from "../../../sdk/generated/campanile.activities.v1.js";
 import { islandForms, lockCard } from "../../devices/forms.js";
 import { clean } from "../../format.js";
-import { copyButton, icon, loaded, resource, tag, when } from "../../parts.js";
+import { copyButton, icon, loaded, resource, styles, tag, when } from "../../parts.js";
 import { present } from "../../renderers/registry.js";
+import { en } from "../../renderers/texts.en.js";
+import { it } from "../../renderers/texts.it.js";
 import { computed, effect, h, onDispose, signal, untrack } from "../../view.js";
 import { status } from "./activities.js";
 import { controls } from "./controls.js";
@@ -17,12 +19,16 @@ import { countdown, endsAt, isEnded } from "./reducer.js";
 /** @import { Model } from "./model.js" */
 /** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
 
+await styles(new URL("../../devices/devices.css", import.meta.url));
+
 /**
  * @param {object} options
- * @param {Context} options.context @param {T} options.t @param {Words} options.words @param {Model} options.model
+ * @param {Context} options.context @param {T} options.t @param {Model} options.model
  * @param {Readable<Activity>} options.activity @param {() => void} options.close
  */
-export function detail({ context, t, words, model, activity, close }) {
+export function detail({ context, t, model, activity, close }) {
+  /** @type {Words} */
+  const words = { en, it }[context.language];
   const { client, caller, href } = context, id = activity.value.id ?? "";
   const attributes = resource((signal) => client.call(ActivitiesService.getActivity, { activityId: id }, { signal }));
   const shown = computed(() => present({

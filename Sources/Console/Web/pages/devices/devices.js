@@ -1,23 +1,18 @@
 // The wall: every phone and watch that the suite pushes to, as it looks now.
 
 import { empty, failure, icon, skeleton, styles, tag } from "../../parts.js";
-import { en as englishWords } from "../../renderers/texts.en.js";
-import { it as italianWords } from "../../renderers/texts.it.js";
+import { later } from "../../devices/later.js";
 import { computed, each, h, onDispose, show, signal } from "../../view.js";
 import { livePhone } from "./drawing.js";
-import { faultBar } from "./faults.js";
 import { createModel } from "./model.js";
-import { panel } from "./panel.js";
-import { en } from "./texts.en.js";
-import { it } from "./texts.it.js";
 import { activitiesOf, alertsOf, appName } from "./wall.js";
-import { liveWatch } from "./watch.js";
 
 /** @import { Context, Page, Readable } from "../../types.d.ts" */
 /** @import { View } from "../../devices/phone.js" */
 /** @import { Model } from "./model.js" */
 /** @import { Phone } from "./wall.js" */
-/** @typedef {import("../../types.d.ts").Texts<typeof en>} T */
+/** @import { Words } from "../../renderers/types.d.ts" */
+/** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
 
 await Promise.all([styles(new URL("../../devices/devices.css", import.meta.url)), styles(new URL("wall.css", import.meta.url))]);
 
@@ -29,48 +24,59 @@ const absent = new Set(["UNIMPLEMENTED", "NOT_FOUND"]);
 /** @type {Page} */
 export const page = {
   path: "devices",
-  render(context) {
-    /** @type {T} */
-    const t = { en, it }[context.language];
-    const words = { en: englishWords, it: italianWords }[context.language];
-    const model = createModel(context), { route, navigate } = context;
-    const query = computed(() => route.value.query);
-    /** @param {Record<string, string | undefined>} change */
-    const change = (change) => navigate("devices", { ...query.value, ...change }, { replace: true });
-    const view = computed(() => /** @type {View} */ (views.find((name) => name === query.value["view"]) ?? "lock"));
-    const app = computed(() => query.value["app"] ?? "");
-    const apps = computed(() => [...new Set(model.phones.value.map(({ app }) => app))].sort());
-    const phones = computed(() => model.phones.value.filter((phone) => app.value === "" || phone.app === app.value));
-    const open = computed(() => model.phones.value.find(({ id }) => id === query.value["device"])), more = signal(0);
-    const shown = computed(() => phones.value.slice(0, shownMax + more.value));
-    const code = computed(() => /** @type {{ code?: string }} */ (model.error.value ?? {}).code ?? "");
-
-    const head = h("header", { class: "page-head" }, h("h1", null, context.t.pages.devices),
-      show(() => apps.value.length > 1, () => h("select", { class: "app-filter", "aria-label": t.app, value: () => app.value,
-        onchange: (/** @type {any} */ { target }) => change({ app: target.value || undefined }) },
-      h("option", { value: "" }, t.allApps), () => apps.value.map((each) => h("option", { value: each, selected: each === app.value }, each)))),
-      h("div", { class: "segments", role: "group", "aria-label": t.views }, views.map((name) => h("button", {
-        type: "button", "aria-pressed": () => String(view.value === name), onclick: () => change({ view: name === "lock" ? undefined : name }) }, t.view[name]))));
-    const wall = () => h("div", { class: "device-split", "data-open": () => String(open.value !== undefined) },
-      h("div", { class: "stack device-main" },
-        h("ul", { class: "wall", "aria-label": context.t.pages.devices }, each(shown, ({ id }) => id, (phone) =>
-          tile({ context, t, words, model, phone, view: () => view.value, open: (id) => change({ device: id }), isOpen: (id) => open.value?.id === id }))),
-        show(() => phones.value.length > shown.value.length, () => h("button", { type: "button", class: "wall-more",
-          onclick: () => { more.value += shownMax; } }, () => t.moreDevices(phones.value.length - shown.value.length)))),
-      show(() => open.value, () => panel({ context, t, words, model, phone: /** @type {Readable<Phone>} */ (keep(open)), view: () => view.value,
-        close: () => change({ device: undefined }) })));
-
-    return h("div", { class: "page devices-page" }, head,
-      show(() => model.gapMs.value > 0, () => h("p", { class: "gap", role: "status" }, icon("alert"), () => context.t.gap(context.format.clock(model.gapMs.value).slice(0, 8)))),
-      show(() => absent.has(code.value), () => noSimulator(t), () => show(() => model.error.value,
-        () => failure(context, model.error.value, model.load),
-        () => show(() => model.isLoading.value && model.phones.value.length === 0, () => skeleton(context.t.loading, 6), () => [
-          show(() => model.phones.value.length > 0, wall, () => empty("devices", t.emptyTitle, t.emptyText,
-            h("a", { class: "button", href: context.href("activities") }, t.toActivities))),
-          faultBar(context, t, model),
-        ]))));
-  },
+  render: (context) => h("div", { class: "page devices-page" },
+    later(() => texts(context.language), ({ t, words }) => content(context, t, words))),
 };
+
+/** Loads the texts of one language. @param {"en" | "it"} language @returns {Promise<{ t: T, words: Words }>} */
+async function texts(language) {
+  if (language === "it") {
+    const [{ it: t }, { it: words }] = await Promise.all([import("./texts.it.js"), import("../../renderers/texts.it.js")]);
+    return { t, words };
+  }
+  const [{ en: t }, { en: words }] = await Promise.all([import("./texts.en.js"), import("../../renderers/texts.en.js")]);
+  return { t, words };
+}
+
+/** @param {Context} context @param {T} t @param {Words} words */
+function content(context, t, words) {
+  const model = createModel(context), { route, navigate } = context;
+  const query = computed(() => route.value.query);
+  /** @param {Record<string, string | undefined>} change */
+  const change = (change) => navigate("devices", { ...query.value, ...change }, { replace: true });
+  const view = computed(() => /** @type {View} */ (views.find((name) => name === query.value["view"]) ?? "lock"));
+  const app = computed(() => query.value["app"] ?? "");
+  const apps = computed(() => [...new Set(model.phones.value.map(({ app }) => app))].sort());
+  const phones = computed(() => model.phones.value.filter((phone) => app.value === "" || phone.app === app.value));
+  const open = computed(() => model.phones.value.find(({ id }) => id === query.value["device"])), more = signal(0);
+  const shown = computed(() => phones.value.slice(0, shownMax + more.value));
+  const code = computed(() => /** @type {{ code?: string }} */ (model.error.value ?? {}).code ?? "");
+
+  const head = h("header", { class: "page-head" }, h("h1", null, context.t.pages.devices),
+    show(() => apps.value.length > 1, () => h("select", { class: "app-filter", "aria-label": t.app, value: () => app.value,
+      onchange: (/** @type {any} */ { target }) => change({ app: target.value || undefined }) },
+    h("option", { value: "" }, t.allApps), () => apps.value.map((each) => h("option", { value: each, selected: each === app.value }, each)))),
+    h("div", { class: "segments", role: "group", "aria-label": t.views }, views.map((name) => h("button", {
+      type: "button", "aria-pressed": () => String(view.value === name), onclick: () => change({ view: name === "lock" ? undefined : name }) }, t.view[name]))));
+  const wall = () => h("div", { class: "device-split", "data-open": () => String(open.value !== undefined) },
+    h("div", { class: "stack device-main" },
+      h("ul", { class: "wall", "aria-label": context.t.pages.devices }, each(shown, ({ id }) => id, (phone) =>
+        tile({ context, t, words, model, phone, view: () => view.value, open: (id) => change({ device: id }), isOpen: (id) => open.value?.id === id }))),
+      show(() => phones.value.length > shown.value.length, () => h("button", { type: "button", class: "wall-more",
+        onclick: () => { more.value += shownMax; } }, () => t.moreDevices(phones.value.length - shown.value.length)))),
+    show(() => open.value, () => later(() => import("./panel.js"), ({ panel }) => panel({ context, t, words, model, phone: /** @type {Readable<Phone>} */ (keep(open)), view: () => view.value,
+      close: () => change({ device: undefined }) }))));
+
+  return [head,
+    show(() => model.gapMs.value > 0, () => h("p", { class: "gap", role: "status" }, icon("alert"), () => context.t.gap(context.format.clock(model.gapMs.value).slice(0, 8)))),
+    show(() => absent.has(code.value), () => noSimulator(t), () => show(() => model.error.value,
+      () => failure(context, model.error.value, model.load),
+      () => show(() => model.isLoading.value && model.phones.value.length === 0, () => skeleton(context.t.loading, 6), () => [
+        later(() => import("./faults.js"), ({ faultBar }) => faultBar(context, t, model)),
+        show(() => model.phones.value.length > 0, wall, () => empty("devices", t.emptyTitle, t.emptyText,
+          h("a", { class: "button", href: context.href("activities") }, t.toActivities))),
+      ])))];
+}
 
 /** Follows a phone, and keeps the last one while the panel closes. @param {Readable<Phone | undefined>} open */
 function keep(open) {
@@ -104,7 +110,7 @@ function tile({ context, t, words, model, phone, view, open, isOpen }) {
   });
   return h("li", { class: "tile", "data-phone": () => phone.value.id, "data-new": () => String(moved.value), "data-open": () => String(isOpen(phone.value.id)) },
     h("div", { class: "row tile-devices" }, livePhone({ context, t, words, phone, view, nowMs }),
-      show(hasAlert, () => liveWatch({ context, t, words, phone, nowMs }))),
+      show(hasAlert, () => later(() => import("./watch.js"), ({ liveWatch }) => liveWatch({ context, t, words, phone, nowMs })))),
     h("div", { class: "row tile-caption" },
       h("button", { type: "button", class: "quiet ellipsis", "aria-label": () => t.open(phone.value.name), onclick: () => open(phone.value.id) },
         h("strong", { class: "ellipsis", dir: "auto" }, () => phone.value.name)),

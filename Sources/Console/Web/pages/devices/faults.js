@@ -21,8 +21,7 @@ export function faultBar({ client, format }, t, model) {
   /** @param {Fault} fault */
   const remove = (fault) => model.changeFaults(() => client.call(SimulatorService.deleteFault, { faultId: fault.id ?? "" }));
   return h("section", { class: "card faults", "aria-label": t.faults },
-    h("div", { class: "row wrap" }, h("h2", null, t.faults), h("span", { class: "muted grow" }, `${t.faultsLead} (${t.faultFor})`)),
-    h("div", { class: "row wrap" }, Object.entries(presets).map(([name, fault]) =>
+    h("div", { class: "row wrap" }, h("h2", { title: t.faultsLead }, t.faults), h("span", { class: "muted" }, t.faultFor), Object.entries(presets).map(([name, fault]) =>
       h("button", { type: "button", class: "fault-button", "data-fault": name, onclick: () => create(fault) }, t.fault[/** @type {keyof T["fault"]} */ (name)]))),
     h("div", { role: "status" }, show(() => model.faults.value.length > 0,
       () => h("ul", { class: "fault-list", "aria-label": t.activeFaults }, each(model.faults, ({ id }) => id, (fault) =>

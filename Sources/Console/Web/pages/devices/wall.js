@@ -61,7 +61,7 @@ export function phonesOf(screens, owners) {
   return Array.from(groups, ([id, { name, screens }]) => {
     const sorted = screens.toSorted((left, right) => timeMs(right.updateTime) - timeMs(left.updateTime));
     return {
-      id, name, screens: sorted, app: sorted[0]?.app ?? "", hue: hueOf(id),
+      id, name, screens: sorted, app: sorted[0]?.app ?? "", hue: 195 + hueOf(id) % 125,
       connected: sorted.every(({ connected }) => connected), updateMs: timeMs(sorted[0]?.updateTime),
     };
   }).sort((left, right) => left.name.localeCompare(right.name) || left.id.localeCompare(right.id));
