@@ -63,7 +63,7 @@ public struct GatewayConfiguration: Sendable {
   }
 
   /// The short names of the suite's services. Scopes may name them even if they are not configured.
-  static let suiteServices = ["notifications", "activities", "sync", "attendance"]
+  static let suiteServices = ["notifications", "activities", "sync", "attendance", "simulator"]
 
   /// Returns the client configuration for one address of a backend.
   ///

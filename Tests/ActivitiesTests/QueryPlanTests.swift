@@ -1,5 +1,6 @@
 import CampanileService
 import CampanileStore
+import ServiceTesting
 import Testing
 
 @testable import Activities
@@ -32,6 +33,8 @@ import Testing
     ("changes", ActivityChangeLog.ofUserSQL), ("last change", ChangeLogTable.lastSQL), ("due", TimerTable.dueSQL),
     ("take", TimerTable.takeSQL), ("next", TimerTable.nextSQL), ("retired", ActivityRetention.retiredSQL),
     ("idle", ActivityRetention.idleSQL), ("ended", ActivityRetention.endedSQL),
+    ("users", ActivityUsers.listSQL), ("waiting payload", PushReading.waitingPayloadSQL),
+    ("payload of a dead letter", PushReading.deadPayloadSQL),
   ]
 
   @Test(arguments: queries.map(\.name))
@@ -39,6 +42,21 @@ import Testing
     let component = try await Fixture().open()
     let sql = try #require(Self.queries.first { $0.name == name }).sql
     #expect(try component.store.fullScans(sql) == [], "\(name)")
+    await component.close()
+  }
+
+  @Test("each list of pushes uses the index of its filter, and is not sorted")
+  func pushFiltersUseTheirIndexes() async throws {
+    let component = try await Fixture().open()
+    for (sql, index) in [
+      (PushReading.deliveryLogSQL, "sqlite_autoindex_push_ledger_1"),
+      (PushReading.deliveryLogOfUserSQL, "push_ledger_user"),
+      (PushReading.deliveryLogOfActivitySQL, "push_ledger_activity"),
+      (PushReading.deliveryLogOfReasonSQL, "push_ledger_reason"),
+      (PushReading.deliveryLogOfFailureSQL, "push_ledger_outcome"),
+    ] {
+      try component.store.expectPlan(of: sql, uses: index)
+    }
     await component.close()
   }
 

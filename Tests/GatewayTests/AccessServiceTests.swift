@@ -240,7 +240,10 @@ import Testing
     let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
     let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
-    let service = AccessServiceImplementation(keys: keys)
+    let audit = AuditLog(
+      repository: AuditRepository(store: store), logger: Logger(label: "test"), nowMs: { clock.nowMs })
+    let sessions = try ConsoleSessions(store: store, keys: keys.ring, audit: audit)
+    let service = AccessServiceImplementation(keys: keys, audit: audit, sessions: sessions, services: { [] })
     let method = try #require(AccessServiceMethods.all.first { $0.path.hasSuffix("/CreateApiKey") })
     let context = CallContext(method: method, principal: Principal(kind: .service, id: "admin", scopes: ["admin"]))
     let request = CreateApiKeyRequest(principal: "user/ada", requestId: "r1")

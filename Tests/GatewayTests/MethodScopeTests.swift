@@ -7,7 +7,8 @@ import Testing
 
 /// The scope that each method requires. A new method must be listed here, so that its scope is a deliberate choice.
 @Suite struct MethodScopeTests {
-  private static let methods = SuiteMethods.all + AccessServiceMethods.all + ReflectionServiceMethods.all
+  private static let methods = SuiteMethods.all + AccessServiceMethods.all + ConsoleServiceMethods.all + WatchServiceMethods.all
+    + ReflectionServiceMethods.all
 
   @Test func everyMethodHasItsListedScope() {
     let found = Self.methods.map { method in
@@ -20,7 +21,7 @@ import Testing
   }
 
   @Test func keysCanHaveEveryScope() {
-    for method in Self.methods where method.scope != "public" {
+    for method in Self.methods where !["public", "authenticated"].contains(method.scope) {
       let scope = Scope(method.scope)
       #expect(scope != nil, "\(method.path)")
       guard case .right(_, let service)? = scope?.grant else {
@@ -83,6 +84,18 @@ import Testing
 
   @Test func onlySixMethodsArePublic() {
     #expect(Self.methods.count(where: { $0.scope == "public" }) == 6)
+  }
+
+  @Test("any credential is enough only for the gateway's own methods about the caller itself")
+  func onlyMethodsAboutTheCallerNeedNoScope() {
+    let found = Self.methods.filter { $0.scope == "authenticated" }
+    #expect(found.count == 6)
+    for method in found {
+      #expect(method.path.hasPrefix("campanile.gateway.v1."))
+      let requirement = Requirement(kind: Requirement.Kind(method))
+      #expect(requirement.kind == .authenticated)
+      #expect(AccessRights([Scope("sync:read")].compactMap { $0 }, services: ["sync"]).allows(requirement))
+    }
   }
 
   /// The lines of the table, each with service, method and scope.
@@ -216,9 +229,18 @@ import Testing
       ListMemberSummaries attendance:read
     gateway.v1.AccessService
       CreateApiKey admin
+      GetCaller authenticated
       ListApiKeys admin
       RevokeApiKey admin
       RotateApiKey admin
+    gateway.v1.ConsoleService
+      CreateSignInLink authenticated
+      ListAuditEvents admin
+      ListConsoleSessions authenticated
+      RevokeConsoleSession authenticated
+    gateway.v1.WatchService
+      UpdateWatches authenticated
+      WatchMany authenticated
     notifications.v1.AutomationService
       Beat notifications:publish
       CreateHeartbeat notifications:write

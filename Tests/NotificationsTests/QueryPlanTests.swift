@@ -11,6 +11,7 @@ import Testing
   /// No statement scans a table or sorts, and each list uses the index created for it.
   @Test(arguments: [
     (Repository.notificationSQL, "sqlite_autoindex_notifications_1"),
+    (Repository.usersSQL, "sqlite_autoindex_users_1"), (Repository.usersSQL, "changes_user "),
     (Repository.stateSQL, "sqlite_autoindex_notifications_1"),
     (NotificationRow.updateSQL, "sqlite_autoindex_notifications_1"),
     (Repository.collapsedSQL, "notifications_collapse "),

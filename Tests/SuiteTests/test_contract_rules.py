@@ -80,7 +80,8 @@ def test_unsafe_methods_have_a_request_id(methods, messages):
 
 
 def test_watches_begin_with_started_and_resume(methods, messages):
-    watches = {name: method for name, method in methods.items() if method.name.startswith("Watch")}
+    # WatchMany carries the tokens of its watches.
+    watches = {name: method for name, method in methods.items() if method.name.startswith("Watch") and method.name != "WatchMany"}
     assert len(watches) >= 5
     for name, method in watches.items():
         assert method.server_streaming, name

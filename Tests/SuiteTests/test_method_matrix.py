@@ -185,6 +185,8 @@ def wrong_scopes(scope):
     """Scopes that look sufficient but are not."""
     service, _, right = scope.partition(":")
     others = [f"{one}" for one in ("notifications", "activities", "sync", "attendance") if one != service]
+    if scope == "authenticated":
+        return []
     if scope == "admin":
         return [*others, "notifications:operate"]
     weaker = {"read": [], "write": ["read", "publish", "operate"], "publish": ["read", "operate"], "operate": ["read", "write", "publish"]}
@@ -193,6 +195,8 @@ def wrong_scopes(scope):
 
 def granting(scope):
     service, _, right = scope.partition(":")
+    if scope == "authenticated":
+        return ["sync:publish"]
     return [scope] if scope == "admin" else [scope, service] + ([f"{service}:write"] if right == "publish" else [])
 
 
@@ -225,7 +229,7 @@ def test_http_requires_the_same_scopes(suite, contract, rules):
     key = suite.run("keys", "create", "user/scoped", "--scope", "sync:read", "--secret-only", check=0).stdout.strip()
     for path, scope in rules.items():
         method = contract.methods[path]
-        if scope in ("public", "sync:read") or method.client_streaming or method.server_streaming:
+        if scope in ("public", "authenticated", "sync:read") or method.client_streaming or method.server_streaming:
             continue
         request = urllib.request.Request(
             f"http://127.0.0.1:{suite.endpoints['gateway']['http']}/{path}", data=b"{}",

@@ -9,6 +9,7 @@ import Testing
   /// No statement scans a table or sorts, and each list uses its intended index.
   @Test(arguments: [
     (ZoneRow.oneSQL, "sqlite_autoindex_zones_1"), (ZoneRow.listSQL, "sqlite_autoindex_zones_1"),
+    (SQLiteSyncRepository.usersSQL, "sqlite_autoindex_users_1"),
     (ZoneRow.updateSQL, "zones_number "), (ZoneRow.deleteSQL, "zones_number "),
     (UserRow.oneSQL, "sqlite_autoindex_users_1"), (VersionRow.oneSQL, "sqlite_autoindex_versions_1"),
     (VersionRow.currentSQL, "sqlite_autoindex_versions_1"), (VersionRow.listSQL, "sqlite_autoindex_assets_1"),

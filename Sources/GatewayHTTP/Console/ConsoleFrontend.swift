@@ -37,7 +37,9 @@ struct ConsoleFrontend: Sendable {
   }
 
   /// Returns whether a request's path belongs to the console.
-  func owns(uri: String) -> Bool {
+  func owns(uri: String) -> Bool { Self.owns(uri: uri, path: path) }
+
+  static func owns(uri: String, path: String) -> Bool {
     guard uri.hasPrefix(path) else { return false }
     guard let next = uri.dropFirst(path.count).first else { return true }
     return next == "/" || next == "?"

@@ -46,7 +46,7 @@ struct ConsoleSignIn: HTTPDialect {
       let leftMs = opened.session.endsAtMs - console.sessions.nowMs
       var answer = DialectAnswer(
         200, .object(["session": .object(["id": .string(opened.session.id), "principal": .string(opened.session.principalName)])]))
-      answer.headers.append(console.cookie.header(opened.cookie, maxAgeS: leftMs / 1000))
+      answer.headers.append(console.cookie.header(opened.cookie, maxAgeS: (leftMs + 999) / 1000))
       return answer
     } catch {
       if error.code == .unauthenticated || error.code == .failedPrecondition || error.code == .resourceExhausted {

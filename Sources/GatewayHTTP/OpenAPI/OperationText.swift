@@ -56,6 +56,7 @@ struct OperationText {
     var paragraphs = method.documentation.paragraphs
     switch method.access.scope {
     case "public": paragraphs.append("No credential is required.")
+    case "authenticated": paragraphs.append("Any credential is enough.")
     case "": break
     case let scope: paragraphs.append("Requires the scope `\(scope)`.")
     }
