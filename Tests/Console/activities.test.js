@@ -31,7 +31,7 @@ Deno.test("the difference of hostile texts is bounded and never throws", () => {
 Deno.test("the payload is the one that the service pushes", () => {
   assert.equal(payloadOf({ event: "update", stateJson: '{"a":1}' }), '{"aps":{"timestamp":1700000000,"event":"update","content-state":{"a":1}}}');
   assert.equal(payloadOf({ event: "end", stateJson: "{}", dismissalTime: "1970-01-01T00:00:07.9Z", staleTime: "1970-01-01T00:00:05Z", relevanceScore: 50, alert: { title: "T", body: "", sound: "default" } }),
-    '{"aps":{"timestamp":1700000000,"event":"end","content-state":{},"stale-date":5,"dismissal-date":7,"relevance-score":50,"alert":{"title":"T","sound":"default"}}}');
+    '{"aps":{"timestamp":1700000000,"event":"end","content-state":{},"stale-date":5,"dismissal-date":7,"relevance-score":50.0,"alert":{"title":"T","sound":"default"}}}');
   assert.equal(payloadOf({ event: "start", stateJson: "{}", attributesType: "A", attributesJson: '{"id":1}' }),
     '{"aps":{"timestamp":1700000000,"event":"start","content-state":{},"attributes-type":"A","attributes":{"id":1},"input-push-token":1}}');
 });

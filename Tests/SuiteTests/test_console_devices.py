@@ -150,7 +150,7 @@ def test_the_scrubber_leads_to_each_push(suite, browser, base, admin):
         eventually(lambda: "4:0" in shown.inner_text(), "the newest state")
         panel.locator(".state-list a").first.click()
         visitor.page.wait_for_url("**/#/trace/*")
-        visitor.page.get_by_text(activity).first.wait_for()
+        visitor.page.locator("main").get_by_text(device.user, exact=True).first.wait_for()
 
 
 def test_stale_and_ended_looks(suite, browser, base, admin):
@@ -187,7 +187,7 @@ def test_hostile_states_are_shown_as_text(suite, browser, base, admin):
                                  "payloadJson": '{"att":7,"act":[null,{"title":[]}],"tit":{},"nid":[]}'}, suite.endpoints["gateway"]["adminKey"])
         device.displays(alerts, "onerror")
         tile(visitor, device).locator(".banner").wait_for()
-        assert visitor.page.locator("img, script:not([src])").count() == 0
+        assert visitor.page.locator("main img, main script").count() == 0
         assert text[:20] in tile(visitor, device).locator(".watch-title").inner_text()
         visitor.check_accessibility("hostile states")
 
@@ -254,6 +254,7 @@ def test_empty_wall_explains_itself(start, browser):
         visitor.page.route("**/SimulatorService/ListScreens", lambda route: route.fulfill(
             status=501, content_type="application/json", body='{"code":"unimplemented","message":"no such service"}'))
         visitor.show("#/overview")
+        visitor.page.locator(".overview h1").wait_for()
         visitor.show("#/devices")
         visitor.page.get_by_text("campanile up").wait_for()
         visitor.check_accessibility("no simulator")

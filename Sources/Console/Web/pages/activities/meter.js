@@ -30,7 +30,7 @@ export function payloadOf(draft) {
   return `{"aps":{"timestamp":1700000000,"event":"${event}","content-state":${stateJson}${start}` +
     (staleTime ? `,"stale-date":${seconds(staleTime)}` : "") +
     (event === "end" && dismissalTime ? `,"dismissal-date":${seconds(dismissalTime)}` : "") +
-    (relevanceScore !== undefined && Number.isFinite(relevanceScore) ? `,"relevance-score":${relevanceScore}` : "") +
+    (relevanceScore !== undefined && Number.isFinite(relevanceScore) ? `,"relevance-score":${Number.isInteger(relevanceScore) ? `${relevanceScore}.0` : relevanceScore}` : "") +
     (sounding ? `,"alert":${JSON.stringify(sounding)}` : "") + "}}";
 }
 

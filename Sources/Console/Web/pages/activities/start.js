@@ -2,7 +2,7 @@
 
 import { ActivitiesService, RoomsService, TimersService, UnreadService } from "../../../sdk/generated/campanile.activities.v1.js";
 import { field, openDialog } from "../../parts.js";
-import { h, show, signal } from "../../view.js";
+import { h, show, signal, untrack } from "../../view.js";
 import { jsonEditor, payloadMeter } from "./editor.js";
 import { fault, refusedMeasure } from "./meter.js";
 
@@ -53,7 +53,7 @@ export function openStart(context, t, model) {
 
   /** @param {string} name @param {string} value @param {import("../../types.d.ts").Props} [more] */
   const input = (name, value, more = {}) => {
-    values.value = { ...values.value, [name]: value };
+    untrack(() => { values.value = { ...values.value, [name]: value }; });
     const isCheck = more["type"] === "checkbox";
     return h("input", { name, ...(isCheck ? {} : { value }), autocomplete: "off", spellcheck: "false", ...more,
       oninput: (/** @type {any} */ { target }) => { values.value = { ...values.value, [name]: isCheck ? (target.checked ? "1" : "") : target.value }; } });
