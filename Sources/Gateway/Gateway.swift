@@ -83,7 +83,7 @@ public final class Gateway: Sendable {
     }
     keys = KeyStore(store: store, ring: ring, onRevoke: endStale)
     let audit = AuditLog(
-      repository: AuditRepository(store: store, limits: configuration.console), logger: logger, nowMs: ring.nowMs)
+      repository: AuditEventRepository(store: store, limits: configuration.console), logger: logger, nowMs: ring.nowMs)
     do throws(CryptoError) {
       sessions = try ConsoleSessions(
         store: store, keys: ring, audit: audit, limits: configuration.console, onEnd: endStale)
@@ -127,11 +127,14 @@ public final class Gateway: Sendable {
       replies: replies, observer: observer, timeoutMsDefault: configuration.timeoutMsDefault, refusals: refusals)
   }
 
-  private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens, sessions: sessions) }
+  private var authenticator: CallerAuthenticator {
+    CallerAuthenticator(keys: keys.ring, tokens: tokens, sessions: sessions)
+  }
 
   /// The methods that the gateway's server implements itself.
-  package static let ownMethods = AccessServiceMethods.all + ConsoleServiceMethods.all + WatchServiceMethods.all
-    + HealthMethods.all + ReflectionServiceMethods.all
+  package static let ownMethods =
+    AccessServiceMethods.all + ConsoleServiceMethods.all + WatchServiceMethods.all + HealthMethods.all
+    + ReflectionServiceMethods.all
 
   /// The methods of the configured backends and the gateway's own.
   package var servedMethods: [MethodDescriptor] {

@@ -241,7 +241,7 @@ import Testing
     let clock = TestClock(1_000_000)
     let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
     let audit = AuditLog(
-      repository: AuditRepository(store: store), logger: Logger(label: "test"), nowMs: { clock.nowMs })
+      repository: AuditEventRepository(store: store), logger: Logger(label: "test"), nowMs: { clock.nowMs })
     let sessions = try ConsoleSessions(store: store, keys: keys.ring, audit: audit)
     let service = AccessServiceImplementation(keys: keys, audit: audit, sessions: sessions, services: { [] })
     let method = try #require(AccessServiceMethods.all.first { $0.path.hasSuffix("/CreateApiKey") })

@@ -46,32 +46,34 @@ import Testing
     }
   }
 
-  @Test("requests that another page may have caused have no credential", arguments: [
-    ("cross-site", [("Sec-Fetch-Site", "cross-site")]), ("same-site", [("Sec-Fetch-Site", "same-site")]),
-    ("typed into the address bar", [("Sec-Fetch-Site", "none")]),
-    ("other spelling", [("Sec-Fetch-Site", "Same-Origin")]), ("no evidence", [("Sec-Fetch-Site", nil)]),
-    ("foreign origin", [("Origin", "https://evil.example")]),
-    ("origin of another port", [("Origin", "http://127.0.0.1:8080")]), ("opaque origin", [("Origin", "null")]),
-    ("foreign origin without fetch metadata", [("Sec-Fetch-Site", nil), ("Origin", "https://evil.example")]),
-    ("other scheme", [("Sec-Fetch-Site", nil), ("Origin", "ftp://127.0.0.1:7480")]),
-    ("origin with a path", [("Origin", "http://127.0.0.1:7480/")]),
-    ("missing header", [("x-campanile-console", nil)]), ("other header value", [("x-campanile-console", "0")]),
-    ("form", [("Content-Type", "application/x-www-form-urlencoded")]),
-    ("upload form", [("Content-Type", "multipart/form-data; boundary=a")]),
-    ("text form", [("Content-Type", "text/plain")]),
-    ("a form that mentions JSON", [("Content-Type", "text/plain; application/json")]),
-    ("body without a type", [("Content-Length", "2")]),
-    ("chunked body without a type", [("Transfer-Encoding", "chunked")]),
-    ("bytes by POST", [("Content-Type", "application/octet-stream")]),
-    ("rebinding host", [("Host", "evil.example:7480")]),
-    ("rebinding host and origin", [("Host", "evil.example"), ("Origin", "http://evil.example")]),
-    ("no host", [("Host", nil)]), ("authorization", [("Authorization", "Bearer cmp_x")]),
-    ("member's session", [("attendance-session", "cas_x")]), ("no cookie", [("Cookie", nil)]),
-    ("other cookie", [("Cookie", "kilwinning_session=x")]),
-    ("two cookies", [("Cookie", "campanile_console=a; campanile_console=b")]),
-    ("cookie of TLS", [("Cookie", "__Host-campanile_console=\(Self.value)")]),
-    ("long cookie", [("Cookie", "campanile_console=" + String(repeating: "a", count: 65))]),
-  ] as [(String, [(String, String?)])])
+  @Test(
+    "requests that another page may have caused have no credential",
+    arguments: [
+      ("cross-site", [("Sec-Fetch-Site", "cross-site")]), ("same-site", [("Sec-Fetch-Site", "same-site")]),
+      ("typed into the address bar", [("Sec-Fetch-Site", "none")]),
+      ("other spelling", [("Sec-Fetch-Site", "Same-Origin")]), ("no evidence", [("Sec-Fetch-Site", nil)]),
+      ("foreign origin", [("Origin", "https://evil.example")]),
+      ("origin of another port", [("Origin", "http://127.0.0.1:8080")]), ("opaque origin", [("Origin", "null")]),
+      ("foreign origin without fetch metadata", [("Sec-Fetch-Site", nil), ("Origin", "https://evil.example")]),
+      ("other scheme", [("Sec-Fetch-Site", nil), ("Origin", "ftp://127.0.0.1:7480")]),
+      ("origin with a path", [("Origin", "http://127.0.0.1:7480/")]),
+      ("missing header", [("x-campanile-console", nil)]), ("other header value", [("x-campanile-console", "0")]),
+      ("form", [("Content-Type", "application/x-www-form-urlencoded")]),
+      ("upload form", [("Content-Type", "multipart/form-data; boundary=a")]),
+      ("text form", [("Content-Type", "text/plain")]),
+      ("a form that mentions JSON", [("Content-Type", "text/plain; application/json")]),
+      ("body without a type", [("Content-Length", "2")]),
+      ("chunked body without a type", [("Transfer-Encoding", "chunked")]),
+      ("bytes by POST", [("Content-Type", "application/octet-stream")]),
+      ("rebinding host", [("Host", "evil.example:7480")]),
+      ("rebinding host and origin", [("Host", "evil.example"), ("Origin", "http://evil.example")]),
+      ("no host", [("Host", nil)]), ("authorization", [("Authorization", "Bearer cmp_x")]),
+      ("member's session", [("attendance-session", "cas_x")]), ("no cookie", [("Cookie", nil)]),
+      ("other cookie", [("Cookie", "kilwinning_session=x")]),
+      ("two cookies", [("Cookie", "campanile_console=a; campanile_console=b")]),
+      ("cookie of TLS", [("Cookie", "__Host-campanile_console=\(Self.value)")]),
+      ("long cookie", [("Cookie", "campanile_console=" + String(repeating: "a", count: 65))]),
+    ] as [(String, [(String, String?)])])
   func foreignRequestsDoNotCount(_ name: String, _ changes: [(String, String?)]) {
     #expect(plain.credential(of: head(.POST, changes)) == nil)
   }
@@ -114,8 +116,10 @@ import Testing
     #expect(try read(#"{"apiKey":"cmp_x"}"#) == .apiKey("cmp_x"))
     #expect(try read(#"{"lodge":{"name":"Anna","pin":"1"}}"#) == .lodge(name: "Anna", pin: "1"))
     for text in [
-      "", "{}", "[]", "1", #"{"link":1}"#, #"{"link":"a","apiKey":"b"}"#, #"{"link":"a","link":"b"}"#, #"{"lodge":"x"}"#,
-      #"{"lodge":{"name":"Anna"}}"#, #"{"lodge":{"name":"Anna","pin":1}}"#, #"{"lodge":{"name":"a","name":"b","pin":""}}"#,
+      "", "{}", "[]", "1", #"{"link":1}"#, #"{"link":"a","apiKey":"b"}"#, #"{"link":"a","link":"b"}"#,
+      #"{"lodge":"x"}"#,
+      #"{"lodge":{"name":"Anna"}}"#, #"{"lodge":{"name":"Anna","pin":1}}"#,
+      #"{"lodge":{"name":"a","name":"b","pin":""}}"#,
       #"{"lodge":{"name":"a","pin":"b","more":"c"}}"#, #"{"password":"x"}"#, #"{"apiKey":null}"#,
     ] {
       #expect(throws: RPCError.self, "\(text)") { try read(text) }
@@ -128,7 +132,7 @@ import Testing
         + ##"<a href="https://x.example/"></a><a href="/y"></a><a href="#z"></a>"##, folder: "h1/web/")
     #expect(
       page == #"<link href="h1/web/styles.css"><link href="h1/web/a/b.css"><script src="h1/web/app.js"></script>"#
-        + #"<link href="h1/sdk/c.js"><a href="https://x.example/"></a><a href="/y"></a><a href="#z"></a>"#)
+        + ##"<link href="h1/sdk/c.js"><a href="https://x.example/"></a><a href="/y"></a><a href="#z"></a>"##)
   }
 
   @Test func consoleOwnsItsPathsOnly() throws {

@@ -31,16 +31,19 @@ import Testing
       var limit = ConsoleLimits()
       limits(&limit)
       let audit = AuditLog(
-        repository: AuditRepository(store: store, limits: limit), logger: Logger(label: "test"),
+        repository: AuditEventRepository(store: store, limits: limit), logger: Logger(label: "test"),
         nowMs: { clock.nowMs })
       sessions = try ConsoleSessions(store: store, keys: ring, audit: audit, limits: limit)
       try keys.load()
       try sessions.load()
     }
 
-    func key(_ name: String = "user/ada", scopes: [String] = []) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
+    func key(
+      _ name: String = "user/ada", scopes: [String] = []
+    ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
       try await keys.create(
-        principal: Principal(name)!, scopes: scopes.compactMap { Scope($0) }, description: "", expiresAtMs: nil)
+        principal: try #require(Principal(name)), scopes: scopes.compactMap { Scope($0) }, description: "",
+        expiresAtMs: nil)
     }
 
     func open(_ secret: ApiKeySecret) async throws -> (session: OpenConsoleSession, cookie: String) {

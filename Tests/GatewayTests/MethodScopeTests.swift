@@ -7,7 +7,8 @@ import Testing
 
 /// The scope that each method requires. A new method must be listed here, so that its scope is a deliberate choice.
 @Suite struct MethodScopeTests {
-  private static let methods = SuiteMethods.all + AccessServiceMethods.all + ConsoleServiceMethods.all + WatchServiceMethods.all
+  private static let methods =
+    SuiteMethods.all + AccessServiceMethods.all + ConsoleServiceMethods.all + WatchServiceMethods.all
     + ReflectionServiceMethods.all
 
   @Test func everyMethodHasItsListedScope() {

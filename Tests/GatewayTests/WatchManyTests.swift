@@ -35,7 +35,8 @@ import Testing
       let watches = [
         watch("a", count: 3), watch("b", count: 40), watch("c", "campanile.rpc.v1.EchoService/Echo"),
         watch("d", "no.Such/Method"), Watch(id: "e", method: Self.expand, requestJson: "[1]"),
-        Watch(id: "f", method: Self.expand, requestJson: #"{"count":-5}"#), watch("g", "campanile.gateway.v1.WatchService/WatchMany"),
+        Watch(id: "f", method: Self.expand, requestJson: #"{"count":-5}"#),
+        watch("g", "campanile.gateway.v1.WatchService/WatchMany"),
       ]
       var started: [String] = []
       var messages: [String: [String]] = [:]
@@ -63,11 +64,14 @@ import Testing
   @Test("a watch that never pauses leaves turns to others, and its service waits for the caller")
   func busyWatchesLeaveTurns() async throws {
     let sent = Counter()
-    try await with(extra: [EndlessSource(sent: sent)], configure: { configuration, address in
-      configuration.backends.append(
-        BackendConfiguration(name: "source", servicePrefix: "test.Source", addresses: [address]))
-      configuration.methods.append(EndlessSource.method)
-    }) { _, client in
+    try await with(
+      extra: [EndlessSource(sent: sent)],
+      configure: { configuration, address in
+        configuration.backends.append(
+          BackendConfiguration(name: "source", servicePrefix: "test.Source", addresses: [address]))
+        configuration.methods.append(EndlessSource.method)
+      }
+    ) { _, client in
       var read = 0
       var isEnded = false
       var iterator = client.watchMany(

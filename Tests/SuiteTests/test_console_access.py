@@ -43,7 +43,7 @@ def link(own):
 
 
 def test_up_and_the_command_print_a_link_that_works_once(own, port):
-    assert re.search(rf"^Console: http://127\.0\.0\.1:{port}/console/#link=csl_[\w-]{{43}} ", own.text(), re.M)
+    assert re.search(rf"^Console: http://127\.0\.0\.1:{port}/console/#link=csl_[\w-]{{43}} ", own.text(), re.MULTILINE)
     printed = link(own)
     assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/console/#link=csl_[\w-]{{43}}", printed)
     token = printed.partition("#link=")[2]
@@ -229,9 +229,8 @@ def test_cookie_is_refused_for_every_method_unless_the_page_sends_it(own, port, 
         kind = {"Content-Type": "application/connect+json"} if method.server_streaming else {"Content-Type": "application/json"}
         body = b"\0\0\0\0\2{}" if method.server_streaming else b"{}"
 
-        def told(page, **changes):
-            answer = page.send("POST", "/" + path, body, headers=kind | changes)
-            return answer.body.decode()
+        def told(page, path=path, body=body, kind=kind, **changes):
+            return page.send("POST", "/" + path, body, headers=kind | changes).body.decode()
         assert "CREDENTIAL_MISSING" in told(admin, **{"Sec-Fetch-Site": "cross-site"}), path
         assert "CREDENTIAL_MISSING" in told(admin, **{"x-campanile-console": None}), path
         assert "CREDENTIAL_MISSING" in told(admin, Origin="https://evil.example"), path

@@ -291,8 +291,8 @@ export declare const ConsoleService: {
    */
   readonly listConsoleSessions: UnaryMethod<ListConsoleSessionsRequest, ListConsoleSessionsResponse>;
   /**
-   * RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A missing
-   * and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
+   * RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A
+   * missing and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
    */
   readonly revokeConsoleSession: UnaryMethod<RevokeConsoleSessionRequest, RevokeConsoleSessionResponse>;
   /**
@@ -314,15 +314,15 @@ export interface Watch {
   /** Chosen by the client, unique in its stream; 1 to 64 characters. */
   id?: string | undefined;
   /**
-   * The full name of a server-streaming method, `<package.Service>/<Method>`, except WatchMany. Another method fails the
-   * watch with UNIMPLEMENTED, reason WATCH_UNSUPPORTED.
+   * The full name of a server-streaming method, `<package.Service>/<Method>`, except WatchMany. Another method fails
+   * the watch with UNIMPLEMENTED, reason WATCH_UNSUPPORTED.
    */
   method?: string | undefined;
   /** The request as the text of a JSON object, at most 64 KiB; empty for an empty request. */
   requestJson?: string | undefined;
   /**
-   * The `resume_token` of the last event received, of this stream or an earlier one; empty to start anew. It replaces the
-   * request's own.
+   * The `resume_token` of the last event received, of this stream or an earlier one; empty to start anew. It replaces
+   * the request's own.
    */
   resumeToken?: string | undefined;
 }
@@ -402,9 +402,9 @@ export declare const WatchService: {
    */
   readonly watchMany: ServerStreamingMethod<WatchManyRequest, WatchManyResponse>;
   /**
-   * UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so an
-   * id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
-   * under way still arrive; later ones do not.
+   * UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so
+   * an id may be removed and added in one call. Removing an unknown id has no effect. At most one event of a removed
+   * watch still arrives.
    * A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
    * WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than
    * 64 watches: RESOURCE_EXHAUSTED, reason WATCHES_EXHAUSTED.

@@ -8,7 +8,8 @@ import type { Base64, BidirectionalMethod, ClientStreamingMethod, Int64, ServerS
 export interface MethodAccess {
   /**
    * The narrowest scope that a credential needs: `<service>:read`, `<service>:write`, `<service>:publish`,
-   * `<service>:operate` or `admin`. `public` means that no credential is required.
+   * `<service>:operate` or `admin`. `public` means that no credential is required, and `authenticated` that any
+   * credential is enough, whatever its scopes.
    */
   scope?: string | undefined;
   /** Whether the call may be deferred: an overloaded gateway refuses such calls, and streams, before all others. */

@@ -10,8 +10,8 @@ public protocol ConsoleServiceProtocol: RPCService {
   /// ListConsoleSessions pages through the open sessions, newest first: the caller's own, or those of all principals.
   /// The latter requires `admin`; otherwise PERMISSION_DENIED, reason SCOPE_MISSING.
   func listConsoleSessions(_ request: ListConsoleSessionsRequest, context: CallContext) async throws -> ListConsoleSessionsResponse
-  /// RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A missing
-  /// and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
+  /// RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A
+  /// missing and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
   func revokeConsoleSession(_ request: RevokeConsoleSessionRequest, context: CallContext) async throws -> RevokeConsoleSessionResponse
   /// CreateSignInLink returns a token that opens one session of the console with the caller's rights, within 60 s. A
   /// principal has at most 16 unused tokens; one more ends the oldest. The caller needs an API key, a console session of

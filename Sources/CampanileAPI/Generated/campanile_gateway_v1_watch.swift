@@ -17,9 +17,9 @@ public protocol WatchServiceProtocol: RPCService {
   /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 64 such
   /// streams: RESOURCE_EXHAUSTED, reason WATCH_STREAMS_EXHAUSTED.
   func watchMany(_ request: WatchManyRequest, context: CallContext, responses: ResponseSink<WatchManyResponse>) async throws
-  /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so an
-  /// id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
-  /// under way still arrive; later ones do not.
+  /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so
+  /// an id may be removed and added in one call. Removing an unknown id has no effect. At most one event of a removed
+  /// watch still arrives.
   ///
   /// A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
   /// WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than

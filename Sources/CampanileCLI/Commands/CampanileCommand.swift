@@ -14,7 +14,8 @@ public struct CampanileCommand: AsyncParsableCommand {
     version: "campanile 0.1.0",
     subcommands: [
       UpCommand.self, CallCommand.self, WatchCommand.self, ListCommand.self, DescribeCommand.self, HealthCommand.self,
-      KeysCommand.self, ConsoleCommand.self, LoadCommand.self, TopCommand.self, BackupCommand.self, VerifyCommand.self, RestoreCommand.self,
+      KeysCommand.self, ConsoleCommand.self, LoadCommand.self, TopCommand.self, BackupCommand.self, VerifyCommand.self,
+      RestoreCommand.self,
       DoctorCommand.self,
     ])
 

@@ -20,7 +20,8 @@ public struct ConsoleCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Address of the gateway in the browser (default: its HTTP port in endpoints.json).", valueName: "http://host:port"))
+      "Address of the gateway in the browser (default: its HTTP port in endpoints.json).", valueName: "http://host:port"
+    ))
   var url: String?
 
   @OptionGroup var connection: ConnectionOptions

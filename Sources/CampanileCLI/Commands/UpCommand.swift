@@ -160,7 +160,8 @@ public struct UpCommand: AsyncParsableCommand {
       let server = try? ServiceConnection(Destination(host: "127.0.0.1", port: gateway.rpc, token: key))
     else { return nil }
     return try? await ConsoleLink.create(
-      server.client, origin: "http://127.0.0.1:\(gateway.http)", options: CallOptions(timeoutMs: 5_000, waitForReady: true))
+      server.client, origin: "http://127.0.0.1:\(gateway.http)",
+      options: CallOptions(timeoutMs: 5_000, waitForReady: true))
   }
 
   private static func summary(_ plan: SuitePlan, _ ports: [String: MemberPorts]) -> String {

@@ -888,8 +888,8 @@ public enum ConsoleServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/gateway/v1/consoleSessions", body: ""),
     ], scope: "authenticated")
-  /// RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A missing
-  /// and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
+  /// RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A
+  /// missing and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
   public static let revokeConsoleSession = MethodDescriptor(
     path: "campanile.gateway.v1.ConsoleService/RevokeConsoleSession",
     kind: .unary, idempotency: .idempotent,
@@ -938,8 +938,8 @@ public struct ConsoleServiceClient: Sendable {
     try await caller.unary(ConsoleServiceMethods.listConsoleSessions, request, options: options)
   }
 
-  /// RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A missing
-  /// and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
+  /// RevokeConsoleSession ends a session of the caller, or of any principal with `admin`, and its open streams. A
+  /// missing and a foreign session are NOT_FOUND, reason SESSION_NOT_FOUND; so is a session that has ended.
   public func revokeConsoleSession(_ request: RevokeConsoleSessionRequest, options: CallOptions = .init()) async throws -> RevokeConsoleSessionResponse {
     try await caller.unary(ConsoleServiceMethods.revokeConsoleSession, request, options: options)
   }

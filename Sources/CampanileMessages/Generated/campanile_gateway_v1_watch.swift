@@ -10,13 +10,13 @@ public struct Watch: ValidatedMessage {
 
   /// Chosen by the client, unique in its stream; 1 to 64 characters.
   public var id: String = ""
-  /// The full name of a server-streaming method, `<package.Service>/<Method>`, except WatchMany. Another method fails the
-  /// watch with UNIMPLEMENTED, reason WATCH_UNSUPPORTED.
+  /// The full name of a server-streaming method, `<package.Service>/<Method>`, except WatchMany. Another method fails
+  /// the watch with UNIMPLEMENTED, reason WATCH_UNSUPPORTED.
   public var method: String = ""
   /// The request as the text of a JSON object, at most 64 KiB; empty for an empty request.
   public var requestJson: String = ""
-  /// The `resume_token` of the last event received, of this stream or an earlier one; empty to start anew. It replaces the
-  /// request's own.
+  /// The `resume_token` of the last event received, of this stream or an earlier one; empty to start anew. It replaces
+  /// the request's own.
   public var resumeToken: String = ""
 
   public init() {}
@@ -580,9 +580,9 @@ public enum WatchServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/watches:watch", body: "*"),
     ], scope: "authenticated")
-  /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so an
-  /// id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
-  /// under way still arrive; later ones do not.
+  /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so
+  /// an id may be removed and added in one call. Removing an unknown id has no effect. At most one event of a removed
+  /// watch still arrives.
   ///
   /// A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
   /// WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than
@@ -620,9 +620,9 @@ public struct WatchServiceClient: Sendable {
     caller.serverStreaming(WatchServiceMethods.watchMany, request, options: options)
   }
 
-  /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so an
-  /// id may be removed and added in one call. Removing an unknown id has no effect. Events of a removed watch that are
-  /// under way still arrive; later ones do not.
+  /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so
+  /// an id may be removed and added in one call. Removing an unknown id has no effect. At most one event of a removed
+  /// watch still arrives.
   ///
   /// A stream that has ended, of another credential, or at another gateway process: NOT_FOUND, reason
   /// WATCH_STREAM_NOT_FOUND; open a new stream. An id that is in use: ALREADY_EXISTS, reason WATCH_ID_IN_USE. More than

@@ -9,7 +9,8 @@ public struct MethodAccess: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.MethodAccess" }
 
   /// The narrowest scope that a credential needs: `<service>:read`, `<service>:write`, `<service>:publish`,
-  /// `<service>:operate` or `admin`. `public` means that no credential is required.
+  /// `<service>:operate` or `admin`. `public` means that no credential is required, and `authenticated` that any
+  /// credential is enough, whatever its scopes.
   public var scope: String = ""
   /// Whether the call may be deferred: an overloaded gateway refuses such calls, and streams, before all others.
   public var bulk: Bool = false

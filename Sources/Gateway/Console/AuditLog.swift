@@ -5,7 +5,7 @@ import Logging
 ///
 /// A failure to store an event does not undo the action; it is logged for the operator.
 struct AuditLog: Sendable {
-  let repository: AuditRepository
+  let repository: AuditEventRepository
   let logger: Logger
   let nowMs: @Sendable () -> Int64
 

@@ -11,7 +11,8 @@ enum CallerView {
     guard let credential = call.credential else {
       view.kind = .internal
       let scopes = call.identity[Principal.scopesMetadataKey] ?? ""
-      view.scopes = call.identity[Principal.metadataKey] == nil ? ["admin"] : scopes.split(separator: " ").map(String.init)
+      let isNamed = call.identity[Principal.metadataKey] != nil
+      view.scopes = isNamed ? scopes.split(separator: " ").map(String.init) : ["admin"]
       view.deviceId = call.identity[Principal.deviceMetadataKey] ?? ""
       return view
     }

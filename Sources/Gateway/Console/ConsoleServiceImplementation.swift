@@ -67,14 +67,17 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
     switch call.caller {
     case .anonymous: return nil
     case .known(let credential): return sessions.grant(of: credential, .link)
-    case .trusted(nil): return ConsoleGrant(
-      principal: Principal(kind: .service, id: "operator"), scopes: ["admin"].compactMap { Scope($0) }, method: .link)
+    case .trusted(nil):
+      let scopes = ["admin"].compactMap { Scope($0) }
+      return ConsoleGrant(principal: Principal(kind: .service, id: "operator"), scopes: scopes, method: .link)
     // The scopes of a caller that a program names are not known to last.
     case .trusted: return nil
     }
   }
 
-  func listAuditEvents(_ request: ListAuditEventsRequest, context: CallContext) async throws -> ListAuditEventsResponse {
+  func listAuditEvents(
+    _ request: ListAuditEventsRequest, context: CallContext
+  ) async throws -> ListAuditEventsResponse {
     try request.checkConstraints()
     let count = ApiKeyRequest.pageSize(request.pageSize)
     let kind = "e\(request.action.rawValue)"

@@ -27,7 +27,8 @@ package struct ConsoleGrant: Sendable {
   /// Creates the grant of a member of the lodge, who may only call Attendance, where the member's session decides.
   package init?(lodgeMember id: String, token: String) {
     guard let principal = Principal("user/lodge.\(id)") else { return nil }
-    self.init(principal: principal, scopes: ["attendance:read", "attendance:write"].compactMap { Scope($0) }, method: .lodge)
+    let scopes = ["attendance:read", "attendance:write"].compactMap { Scope($0) }
+    self.init(principal: principal, scopes: scopes, method: .lodge)
     lodgeMemberID = id
     lodgeToken = token
   }
@@ -81,6 +82,7 @@ package final class OpenConsoleSession: Sendable {
     usedAt.store(nowMs, ordering: .relaxed)
     isUseUnstored.store(true, ordering: .relaxed)
     credential.expire(atMs: expiresAtMs)
+    credential.parent?.markUsed()
   }
 
   /// Returns whether the session was used since the last call of this function.

@@ -34,7 +34,7 @@ struct ConsoleSessionRepository: Sendable {
           .blob(session.sealedLodgeSecret), .integer(session.createdAtMs), .integer(session.endsAtMs),
           .integer(session.usedAtMs), .text(session.address), .text(session.userAgent),
         ])
-      try AuditRepository.insert(event, in: transaction)
+      try AuditEventRepository.insert(event, in: transaction)
     }
   }
 
@@ -42,7 +42,7 @@ struct ConsoleSessionRepository: Sendable {
   func delete(_ id: String, _ event: StoredAuditEvent) async throws {
     try await store.write { transaction in
       try Self.delete(id, in: transaction)
-      try AuditRepository.insert(event, in: transaction)
+      try AuditEventRepository.insert(event, in: transaction)
     }
   }
 

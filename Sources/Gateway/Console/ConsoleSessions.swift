@@ -195,7 +195,9 @@ package final class ConsoleSessions: Sendable {
 
   /// Returns the grant of an API key.
   package func grant(apiKey secret: String) throws(RPCError) -> ConsoleGrant {
-    grant(try keys.authenticate(secret).get(), .apiKey)
+    let key = try keys.authenticate(secret).get()
+    key.markUsed()
+    return grant(key, .apiKey)
   }
 
   /// Returns the grant of a credential that can open sessions: a key, or a session of one. Nil for others.
@@ -236,6 +238,7 @@ package final class ConsoleSessions: Sendable {
   }
 
   private static func printable(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7F }.prefix(userAgentMax)))
+    let visible = text.unicodeScalars.filter { $0.value >= 0x20 && $0.value < 0x7F }
+    return String(String.UnicodeScalarView(visible.prefix(userAgentMax)))
   }
 }

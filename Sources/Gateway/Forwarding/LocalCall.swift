@@ -18,7 +18,9 @@ struct LocalCall: Sendable {
   let callerCache: NIOLoopBound<ConnectionCredentialCache>
   let dispatcher: any CallDispatcher
 
-  init(_ call: ServerCall, _ caller: Caller, _ callerCache: ConnectionCredentialCache, _ dispatcher: any CallDispatcher) {
+  init(
+    _ call: ServerCall, _ caller: Caller, _ callerCache: ConnectionCredentialCache, _ dispatcher: any CallDispatcher
+  ) {
     self.caller = caller
     self.dispatcher = dispatcher
     remoteAddress = call.remoteAddress

@@ -7,8 +7,8 @@ import NIOHTTP1
 /// A cookie is sent by the browser, whichever page causes the request. It counts only if the console's own page has
 /// caused it. All conditions must hold; docs/decisions/0066 explains them.
 struct ConsoleCookie: Sendable {
-  /// The header of the console's own requests. Forms and links cannot send it, and scripts of other origins only after a
-  /// preflight, which is never granted for it.
+  /// The header of the console's own requests. Forms and links cannot send it; scripts of other origins can only after
+  /// a preflight.
   static let header = "x-campanile-console"
   private static let valueBytesMax = 64
   /// The types of bodies; none of them can be sent by a form.
@@ -34,7 +34,9 @@ struct ConsoleCookie: Sendable {
   /// Returns the value of the cookie if it counts as the credential of a request: the console's page has caused it, and
   /// it has no other credential.
   func credential(of head: HTTPRequestHead) -> String? {
-    guard head.headers.contains(name: "cookie"), isOwn(method: head.method.rawValue, head.headers), !hasOtherCredential(head) else { return nil }
+    guard head.headers.contains(name: "cookie"), !hasOtherCredential(head),
+      isOwn(method: head.method.rawValue, head.headers)
+    else { return nil }
     return value(in: head)
   }
 
@@ -68,8 +70,8 @@ struct ConsoleCookie: Sendable {
     let hasBody = headers.contains(name: "transfer-encoding") || headers["content-length"].contains { $0 != "0" }
     let types = headers["content-type"]
     guard hasBody || !types.isEmpty else { return true }
-    guard types.count == 1, let type = types[0].split(separator: ";").first.map({ String($0).trimmingSpaces.lowercased() })
-    else { return false }
+    guard types.count == 1, let text = types[0].split(separator: ";").first else { return false }
+    let type = String(text).trimmingSpaces.lowercased()
     return Self.bodyTypes.contains(type) || method == "PUT" && type == Self.contentType
   }
 
@@ -79,8 +81,8 @@ struct ConsoleCookie: Sendable {
       || head.uri.contains("\(HTTPPlanner.queryToken)=")
   }
 
-  /// Returns the cookie's value; nil without one, and if there are two, because another site of the same domain may have
-  /// set one of them.
+  /// Returns the cookie's value; nil without one, and if there are two, because another site of the same domain may
+  /// have set one of them.
   private func value(in head: HTTPRequestHead) -> String? {
     var found: [Substring] = []
     for header in head.headers["cookie"] {

@@ -44,8 +44,10 @@ struct ConsoleSignIn: HTTPDialect {
         try await console.sessions.open(grant, address: address, userAgent: userAgent)
       }
       let leftMs = opened.session.endsAtMs - console.sessions.nowMs
-      var answer = DialectAnswer(
-        200, .object(["session": .object(["id": .string(opened.session.id), "principal": .string(opened.session.principalName)])]))
+      let view: [String: JSONTree] = [
+        "id": .string(opened.session.id), "principal": .string(opened.session.principalName),
+      ]
+      var answer = DialectAnswer(200, .object(["session": .object(view)]))
       answer.headers.append(console.cookie.header(opened.cookie, maxAgeS: (leftMs + 999) / 1000))
       return answer
     } catch {
@@ -138,7 +140,8 @@ enum ConsoleSignInRequest: Sendable, Hashable {
       guard texts[member.name] == nil, let text = RawJSON.string(bytes, member.value) else { throw invalid }
       texts[member.name] = text
     }
-    guard let name = texts["name"], let pin = texts["pin"], texts.count == 2, name.utf8.count <= 512, pin.utf8.count <= 256
+    guard let name = texts["name"], let pin = texts["pin"], texts.count == 2, name.utf8.count <= 512,
+      pin.utf8.count <= 256
     else { throw invalid }
     return .lodge(name: name, pin: pin)
   }

@@ -65,7 +65,7 @@ public final class HTTPFrontend: Sendable {
     }
     planner = HTTPPlanner(
       table: table, crossOrigin: configuration.crossOrigin, files: files, hostGuard: configuration.hostGuard,
-      dialects: allDialects, redirects: console.map { [$0.path: "\($0.path.split(separator: "/").last ?? "")/"] } ?? [:])
+      dialects: allDialects, redirects: console.map { [$0.path: "\($0.path.dropFirst())/"] } ?? [:])
   }
 
   /// Sends calls to `dispatcher` from now on. Calls that arrive earlier fail with UNAVAILABLE.

@@ -15,7 +15,7 @@ struct StoredAuditEvent: Sendable, Hashable {
 }
 
 /// The gateway's audit log in the database.
-struct AuditRepository: Sendable {
+struct AuditEventRepository: Sendable {
   let store: Store
   var limits = ConsoleLimits()
 
