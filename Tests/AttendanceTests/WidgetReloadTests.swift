@@ -11,7 +11,7 @@ import Testing
 private final class PhoneWidgets: WidgetReloading {
   private struct State {
     var reloads: [String] = []
-    var requests: Set<[String]> = []
+    var requests: [String: String] = [:]
     var failures: [String: RPCError] = [:]
   }
 
@@ -24,7 +24,11 @@ private final class PhoneWidgets: WidgetReloading {
   func reloadWidgets(of user: String, requestID: String) async throws {
     try state.withLock { state in
       if let failure = state.failures[user] { throw failure }
-      if state.requests.insert([user, requestID]).inserted { state.reloads.append(user) }
+      let owner = state.requests.updateValue(user, forKey: requestID)
+      guard owner == nil || owner == user else {
+        throw RPCError(.failedPrecondition, "the id is another user's", reason: "REQUEST_ID_REUSED")
+      }
+      if owner == nil { state.reloads.append(user) }
     }
   }
 }

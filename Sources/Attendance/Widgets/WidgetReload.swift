@@ -33,8 +33,8 @@ struct WidgetReload: Sendable, Hashable {
 
   var text: String { "\(dueMs) \(afterMember)" }
 
-  /// The id by which the push service recognizes a repeated reload for a user.
-  var requestID: String { "attendance.widgets.\(dueMs)" }
+  /// The id by which the push service recognizes a repeated reload for a member.
+  func requestID(member: Int64) -> String { "attendance.widgets.\(dueMs).\(member)" }
 }
 
 extension ReadTransaction {

@@ -14,6 +14,7 @@ struct WidgetReloader: Sendable {
   static let retryMs: Int64 = 30_000
   /// A reload that failed for so long is given up. Widgets also reload by themselves.
   static let ageMaxMs: Int64 = 24 * 3_600_000
+  private static let refusals: [RPCError.Code] = [.invalidArgument, .permissionDenied, .failedPrecondition]
 
   let repository: SQLiteAttendanceRepository
   let sender: any WidgetReloading
@@ -44,7 +45,7 @@ struct WidgetReloader: Sendable {
     }
     guard let planned else { return false }
     do {
-      try await reload(members.map(\.user), planned, log: log)
+      try await reload(members, planned, log: log)
     } catch is RPCError where nowMs - planned.dueMs > Self.ageMaxMs {
       log("widgets are not reloaded, because the push service has not responded for a day")
     }
@@ -53,16 +54,18 @@ struct WidgetReloader: Sendable {
   }
 
   /// Throws if the push service cannot be reached. A refusal concerns one user, and is logged.
-  private func reload(_ users: [String], _ planned: WidgetReload, log: @escaping @Sendable (String) -> Void)
+  private func reload(
+    _ members: [(number: Int64, user: String)], _ planned: WidgetReload, log: @escaping @Sendable (String) -> Void
+  )
     async throws
   {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for (index, user) in users.enumerated() {
+      for (index, member) in members.enumerated() {
         if index >= Self.inFlightMax { _ = try await group.next() }
         group.addTask {
           do {
-            try await sender.reloadWidgets(of: user, requestID: planned.requestID)
-          } catch let error as RPCError where error.code == .invalidArgument || error.code == .permissionDenied {
+            try await sender.reloadWidgets(of: member.user, requestID: planned.requestID(member: member.number))
+          } catch let error as RPCError where Self.refusals.contains(error.code) {
             log("the widgets of a member were not reloaded: \(error)")
           }
         }
