@@ -16,6 +16,8 @@ struct WidgetReloader: Sendable {
   static let ageMaxMs: Int64 = 24 * 3_600_000
   private static let refusals: [RPCError.Code] = [.invalidArgument, .permissionDenied, .failedPrecondition]
 
+  private typealias Recipient = (number: Int64, user: String)
+
   let repository: SQLiteAttendanceRepository
   let sender: any WidgetReloading
   let signal: WakeSignal
@@ -36,7 +38,7 @@ struct WidgetReloader: Sendable {
     let nowMs = repository.clockMs()
     let (planned, members) = try repository.read { transaction in
       guard let planned = try transaction.widgetReload(), planned.dueMs <= nowMs else {
-        return (nil as WidgetReload?, [] as [(number: Int64, user: String)])
+        return (nil as WidgetReload?, [] as [Recipient])
       }
       let members = try transaction.query(
         WidgetReload.membersSQL, [.integer(planned.afterMember), .int(Self.pageRows)], rowsMax: Self.pageRows
@@ -55,10 +57,8 @@ struct WidgetReloader: Sendable {
 
   /// Throws if the push service cannot be reached. A refusal concerns one user, and is logged.
   private func reload(
-    _ members: [(number: Int64, user: String)], _ planned: WidgetReload, log: @escaping @Sendable (String) -> Void
-  )
-    async throws
-  {
+    _ members: [Recipient], _ planned: WidgetReload, log: @escaping @Sendable (String) -> Void
+  ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, member) in members.enumerated() {
         if index >= Self.inFlightMax { _ = try await group.next() }
