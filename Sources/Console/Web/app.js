@@ -4,7 +4,7 @@ import { AccessService } from "../sdk/generated/campanile.gateway.v1.js";
 import { Client } from "../sdk/campanile.js";
 import { createCaller } from "./caller.js";
 import { connect } from "./live.js";
-import { hasSession, preferences, rememberSession } from "./preferences.js";
+import { hasSession, preferences, rememberSession, sessionKey } from "./preferences.js";
 import { errorText } from "./parts.js";
 import { createShell } from "./shell.js";
 import { createToasts } from "./toasts.js";
@@ -106,6 +106,11 @@ async function signOut() {
   await fetch(new URL("session", root), { method: "DELETE", headers });
   ended(false);
 }
+
+// Another tab has signed in.
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === sessionKey && newValue && session.value.state === "signedOut") void start();
+});
 
 // Without a sign-in in this browser, or with a link, there is nothing to ask.
 if (link || !hasSession()) session.value = { state: "signedOut", expired: false };

@@ -17,12 +17,15 @@ export function connect({ api, headers }) {
   const watches = new Map();
   /** @type {(message: ToHub) => void} */
   let post = () => {};
-  let next = 1;
+  let next = 1, isRestarting = false;
 
   /** @param {ToTab} message */
   const receive = (message) => {
     if (message.tab !== tab) return;
     if (message.type === "state") {
+      // What was sent before the hub has learnt of a new session is out of date.
+      if (isRestarting && message.state.state === "signedOut") return;
+      isRestarting = false;
       state.value = { ...message.state, tabs: message.tabs };
       return;
     }
@@ -96,5 +99,11 @@ export function connect({ api, headers }) {
       if (watches.delete(id)) post({ type: "remove", tab, id });
     };
   };
-  return { state, watch, restart: () => post({ type: "restart", tab }) };
+  /** Connects at once, such as with a new session. */
+  const restart = () => {
+    isRestarting = true;
+    state.value = { ...state.value, state: "connecting" };
+    post({ type: "restart", tab });
+  };
+  return { state, watch, restart };
 }

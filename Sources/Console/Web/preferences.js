@@ -27,7 +27,7 @@ export function setPreferences(change) {
   try { localStorage.setItem(key, JSON.stringify(preferences.value)); } catch { /* They hold for this tab. */ }
 }
 
-const sessionKey = "campanile.console.session";
+export const sessionKey = "campanile.console.session";
 /** Remembers that this browser has signed in; the session itself is a cookie that no script can read. @param {boolean} isOpen */
 export function rememberSession(isOpen) {
   try {

@@ -86,6 +86,7 @@ export class Watcher {
     this.#isStopped = false;
     if (this.#isRunning) return;
     this.#isRunning = true;
+    if (this.state.state === "signedOut") this.#set({ state: "connecting" });
     for (let failures = 0; !this.#isStopped;) {
       const abort = this.#abort = new AbortController();
       let isRenewal = false;

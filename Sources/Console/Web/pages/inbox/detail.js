@@ -52,7 +52,7 @@ function content(context, t, model, names, item) {
           iconButton("clock", t.snooze, { onclick: async () => (await import("./snooze.js")).openSnooze(context, t, model, [id]) }),
           iconButton("trash", t.remove, { onclick: () => model.remove([id]) })]),
       h("a", { class: "button quiet", href: href(`trace/${id}`) }, icon("trace"), t.trace)),
-    h("header", { class: "stack" }, h("h1", { dir: "auto" }, clean(item.title, 1024)),
+    h("header", { class: "stack" }, h("h2", { dir: "auto" }, clean(item.title, 1024)),
       item.subtitle && h("p", { class: "subtitle", dir: "auto" }, clean(item.subtitle, 1024))),
     item.body && h("p", { class: "body", dir: "auto" }, clean(item.body, 16_384)),
     (item.attachments ?? []).length > 0 && h("ul", { class: "stack" }, item.attachments?.map((each) => h("li", null, attachment(context, t, id, each)))),

@@ -25,7 +25,7 @@ export const page = {
     const model = createModel(context, t), { place, openId } = model;
     const isQuiet = computed(() => place.value === "quiet"), names = computed(() => new Map(model.buckets.value.map((bucket) => [bucket.id, bucket])));
     const node = h("div", { class: "fill inbox", "data-open": () => String(openId.value !== "" || isQuiet.value), "data-quiet": () => String(isQuiet.value) },
-      places(context, t, model),
+      h("h1", { class: "hidden-text" }, context.t.pages.inbox), places(context, t, model),
       h("section", { class: "inbox-list", "aria-label": t.list },
         toolbar(context, t, model),
         show(() => model.gapTime.value, () => h("p", { class: "gap", role: "status" }, icon("alert"),

@@ -38,10 +38,10 @@ export function quietHours(context, t) {
   /** @param {QuietWindow} window */
   const label = ({ days: chosen = [], start, end }) =>
     `${chosen.length === 0 ? f.quietTexts.everyDay : chosen.map((day) => dayNames[days.findIndex((each) => day.endsWith(each))]).join(", ")} ${start}–${end}`;
-  return h("div", { class: "page quiet" }, h("h1", null, t.quiet), h("p", { class: "muted" }, f.quietTexts.explanation),
+  return h("div", { class: "page quiet" }, h("h2", { class: "title" }, t.quiet), h("p", { class: "muted" }, f.quietTexts.explanation),
     loaded(context, settings, ({ settings: { timeZone = "UTC", quietHours: { windows = [] } = {}, etag } = {} }) => [
       week(f, dayNames, windows), h("p", { class: "muted" }, f.quietTexts.zone(timeZone)),
-      h("section", { class: "stack" }, h("h2", null, f.quietTexts.windows),
+      h("section", { class: "stack" }, h("h3", null, f.quietTexts.windows),
         windows.length === 0 ? h("p", { class: "muted" }, f.quietTexts.none) : h("ul", { class: "stack windows" }, windows.map((window) => h("li", { class: "row" },
           h("span", { class: "grow" }, label(window)), caller.may("notifications:write") && iconButton("close", f.quietTexts.remove(label(window)), {
             onclick: () => save(windows.filter((each) => each !== window), etag) }))))),
@@ -52,7 +52,7 @@ export function quietHours(context, t) {
           const values = new FormData(/** @type {HTMLFormElement} */ (event.target)), chosen = /** @type {DayOfWeek[]} */ (values.getAll("day"));
           void save([...windows, { start: String(values.get("start")), end: String(values.get("end")), ...(chosen.length < 7 && { days: chosen }) }], etag);
         },
-      }, h("h2", null, f.quietTexts.add),
+      }, h("h3", null, f.quietTexts.add),
       h("fieldset", { class: "field" }, h("legend", null, f.quietTexts.days), h("div", { class: "row wrap" }, days.map((day, index) => h("label", { class: "row" },
         h("input", { type: "checkbox", name: "day", value: `DAY_OF_WEEK_${day}`, checked: true }), dayNames[index])))),
       h("div", { class: "fields" }, field(f.quietTexts.from, h("input", { type: "time", name: "start", value: "22:00", required: true })),
