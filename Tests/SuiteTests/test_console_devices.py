@@ -251,7 +251,7 @@ def test_empty_wall_explains_itself(start, browser):
         visitor.page.get_by_text("No device has been pushed to yet").wait_for()
         visitor.check_accessibility("an empty wall")
         visitor.photograph("devices-empty")
-        visitor.page.route("**/SimulatorService/ListScreens", lambda route: route.fulfill(
+        visitor.page.route("**/*SimulatorService/ListScreens", lambda route: route.fulfill(
             status=501, content_type="application/json", body='{"code":"unimplemented","message":"no such service"}'))
         visitor.show("#/overview")
         visitor.page.locator(".overview h1").wait_for()
@@ -259,7 +259,7 @@ def test_empty_wall_explains_itself(start, browser):
         visitor.page.get_by_text("campanile up").wait_for()
         visitor.check_accessibility("no simulator")
         visitor.photograph("devices-absent")
-        visitor.page.unroute("**/SimulatorService/ListScreens")
+        visitor.page.unroute("**/*SimulatorService/ListScreens")
         visitor.show("#/activities")
         visitor.page.get_by_text("No live activity").wait_for()
         visitor.check_accessibility("no activities")
