@@ -79,8 +79,8 @@ export function openCompose({ client, notify, fail, format, navigate, t: shell, 
 
 /** Returns the field of the form that a violation is about. @param {string} path */
 function place(path) {
-  const names = { title: "title", subtitle: "subtitle", body: "body", bucket_id: "bucket", deliver_time: "deliver", attachments: "attachment", priority: "priority" };
-  return Object.entries(names).find(([name]) => path.includes(name))?.[1] ?? "";
+  const names = { subtitle: "subtitle", title: "title", body: "body", bucketid: "bucket", delivertime: "deliver", attachments: "attachment", priority: "priority" };
+  return Object.entries(names).find(([name]) => path.replaceAll("_", "").toLowerCase().includes(name))?.[1] ?? "";
 }
 
 /** @param {string} url */

@@ -101,6 +101,7 @@ async function invoke({ client, notify, fail, navigate }, t, model, notification
 
 /** @param {Context} context @param {T} t @param {Model} model @param {string} notificationId */
 const cancel = ({ client, notify }, t, model, notificationId) => model.attempt(async () => {
+  model.open("", true);
   await client.call(Service.cancelScheduledNotification, { notificationId });
   notify(t.cancelled);
   await model.reload();

@@ -24,7 +24,7 @@ export const it = {
   showImage: "Mostra l’immagine", imageHint: (host = "") => `Caricandola, ${host} vede il tuo indirizzo.`, loadKept: "Mostra",
   actions: "Azioni", ran: (state = "") => `Azione: ${state}`,
   states: {
-    DELIVERY_STATE_SCHEDULED: "Programmata", DELIVERY_STATE_HELD: "Trattenuta", DELIVERY_STATE_SENT: "Consegnata all’invio",
+    DELIVERY_STATE_SCHEDULED: "Programmata", DELIVERY_STATE_HELD: "Trattenuta", DELIVERY_STATE_SENT: "Passata all’invio",
     DELIVERY_STATE_SUPPRESSED: "Senza push", DELIVERY_STATE_SNOOZED: "Posticipata", DELIVERY_STATE_POSTPONED: "Rimandata",
   },
   runs: { STATE_SUCCEEDED: "riuscita", STATE_RETRYING: "sarà ritentata", STATE_FAILED: "fallita", STATE_RUNNING: "in corso" },
