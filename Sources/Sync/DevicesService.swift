@@ -120,17 +120,21 @@ public struct DevicesService: DevicesServiceProtocol {
 
   /// Returns the message of a request in either form.
   private static func message(_ request: PublishUpdateRequest, _ violations: inout Violations) -> SyncUpdateMessage {
-    switch request.form {
-    case .message(let message):
-      requireEntity(message, "message.entityId", &violations)
-      _ = TimeRules.milliseconds(message.eventTime, "message.eventTime", &violations)
-      return message
-    case .messageJson(let json):
-      let message = AppMessage.message(json, "messageJson", &violations)
+    guard request.messageJson.isEmpty else {
+      if request.message != nil {
+        violations.add("messageJson", "must be empty if message is set", .fieldNotAllowed)
+      }
+      let message = AppMessage.message(request.messageJson, "messageJson", &violations)
       requireEntity(message, "messageJson.entityId", &violations)
       return message
-    case nil: return SyncUpdateMessage()
     }
+    guard let message = request.message else {
+      violations.add("message", "must be given unless messageJson is", .required)
+      return SyncUpdateMessage()
+    }
+    requireEntity(message, "message.entityId", &violations)
+    _ = TimeRules.milliseconds(message.eventTime, "message.eventTime", &violations)
+    return message
   }
 
   private static func requireEntity(_ message: SyncUpdateMessage, _ field: String, _ violations: inout Violations) {

@@ -24,7 +24,7 @@ private struct AppSyncUpdateMessage: Codable {
     _ json: String, id: String, _ component: SyncComponent
   ) async throws -> PublishUpdateResponse {
     try await component.devices.publishUpdate(
-      .init(deviceId: "watch", requestId: id, form: .messageJson(json)), context: anna)
+      .init(deviceId: "watch", requestId: id, messageJson: json), context: anna)
   }
 
   @Test("the app's encoder and decoder exchange every type of message")
@@ -47,7 +47,7 @@ private struct AppSyncUpdateMessage: Codable {
       #expect(updates.first?.message?.type == .notificationRead)
       // A repetition in the other form is the same message.
       let again = try await component.devices.publishUpdate(
-        .init(deviceId: "watch", requestId: "m5", form: updates[5].message.map { .message($0) }), context: anna)
+        .init(deviceId: "watch", requestId: "m5", message: updates[5].message), context: anna)
       #expect(again.sequence == 6)
     }
   }
@@ -74,8 +74,15 @@ private struct AppSyncUpdateMessage: Codable {
     }
   }
 
-  @Test func aMessageHasAForm() async throws {
+  @Test func aMessageHasOneForm() async throws {
     try await Fixture().run { component in
+      let json = "{\"type\":\"fullSync\",\"timestamp\":\"2025-11-08T10:00:00Z\"}"
+      let message = SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1))
+      #expect(
+        await refusal {
+          try await component.devices.publishUpdate(
+            .init(deviceId: "watch", requestId: "m", message: message, messageJson: json), context: anna)
+        } == "INVALID_ARGUMENT FIELD_NOT_ALLOWED")
       #expect(
         await refusal {
           try await component.devices.publishUpdate(.init(deviceId: "watch", requestId: "m"), context: anna)

@@ -67,7 +67,7 @@ import Testing
         _ = try await $0.devices.publishUpdate(
           .init(
             deviceId: "phone", requestId: "m",
-            form: .message(SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1)))), context: $1)
+            message: SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1))), context: $1)
       }
     ),
     (
@@ -126,7 +126,7 @@ import Testing
       _ = try await component.devices.publishUpdate(
         .init(
           deviceId: "watch", requestId: "m",
-          form: .message(SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1)))), context: watch)
+          message: SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1))), context: watch)
       _ = try await component.devices.acknowledgeUpdates(.init(deviceId: "watch", throughSequence: 1), context: watch)
       _ = try await component.assets.listAssets(.init(), context: watch)
       _ = try await component.zones.getZone(.init(), context: watch)

@@ -194,7 +194,7 @@ import Testing
         "message.eventTime REQUIRED",
       ]
     ) {
-      _ = try await $0.devices.publishUpdate(.init(form: .message(.init(entityId: long(129)))), context: anna)
+      _ = try await $0.devices.publishUpdate(.init(message: .init(entityId: long(129))), context: anna)
     },
     Row(
       "an update without an entity",
@@ -203,9 +203,9 @@ import Testing
       _ = try await $0.devices.publishUpdate(
         .init(
           deviceId: "phone", requestId: long(65),
-          form: .message(.init(type: .bucketCreated, eventTime: ProtoTimestamp(seconds: .max)))), context: anna)
+          message: .init(type: .bucketCreated, eventTime: ProtoTimestamp(seconds: .max))), context: anna)
     },
-    Row("PublishUpdate without a message", ["deviceId REQUIRED", "requestId REQUIRED", "form REQUIRED"]) {
+    Row("PublishUpdate without a message", ["deviceId REQUIRED", "requestId REQUIRED", "message REQUIRED"]) {
       _ = try await $0.devices.publishUpdate(.init(), context: anna)
     },
     Row("ListUpdates", ["deviceId REQUIRED", "afterSequence OUT_OF_RANGE", "pageSize OUT_OF_RANGE"]) {

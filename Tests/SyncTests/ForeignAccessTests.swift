@@ -115,7 +115,7 @@ import Testing
         _ = try await $0.devices.publishUpdate(
           .init(
             deviceId: "phone", requestId: "m",
-            form: .message(SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1)))), context: $1)
+            message: SyncUpdateMessage(type: .fullSync, eventTime: ProtoTimestamp(seconds: 1))), context: $1)
       }
     ),
     (

@@ -145,8 +145,7 @@ extension SyncComponent {
     try await devices.publishUpdate(
       .init(
         deviceId: device, requestId: id,
-        form: .message(
-          SyncUpdateMessage(type: type, entityId: entity, eventTime: ProtoTimestamp(seconds: 1_770_000_000)))),
+        message: SyncUpdateMessage(type: type, entityId: entity, eventTime: ProtoTimestamp(seconds: 1_770_000_000))),
       context: anna)
   }
 

@@ -612,12 +612,9 @@ export interface PublishUpdateRequest {
    * response, within 24 h and for as long as the message is stored.
    */
   requestId?: string | undefined;
-  /** At most one member of the oneof `form` is set. */
+  /** Required without `message_json`. */
   message?: SyncUpdateMessage | undefined;
-  /**
-   * The message as the apps encode it, as in SyncUpdate.
-   * At most one member of the oneof `form` is set.
-   */
+  /** The message as the apps encode it, as in SyncUpdate. Not allowed with `message`. */
   messageJson?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ extension SyncZone {
     let message = CompanionMessage(type, entityID: entityID, at: date)
     // The order counts for each object only: a notification is read, then deleted.
     try outbox.add(
-      DevicesServiceMethods.publishUpdate, PublishUpdateRequest(deviceId: device.id, form: .message(message.message)),
+      DevicesServiceMethods.publishUpdate, PublishUpdateRequest(deviceId: device.id, message: message.message),
       object: entityID ?? device.id)
     return message
   }
@@ -22,8 +22,7 @@ extension SyncZone {
   public func waitingMessages() throws(RPCError) -> [CompanionMessage] {
     try outbox.entries().compactMap { entry in
       let request: PublishUpdateRequest? = entry.request(of: DevicesServiceMethods.publishUpdate)
-      guard case .message(let message) = request?.form else { return nil }
-      return CompanionMessage(message)
+      return request?.message.map { CompanionMessage($0) }
     }
   }
 
