@@ -56,7 +56,7 @@ private final class PhoneWidgets: WidgetReloading {
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
       fixture.clock.advance(ms: 10_000)
       try await component.update(meeting, "location") { $0.location = "Turin" }
-      fixture.clock.advance(ms: WidgetReload.delayMs - 10_001)
+      fixture.clock.advance(ms: PlannedReload.delayMs - 10_001)
       try await reload(component)
       #expect(phones.users.isEmpty)
       fixture.clock.advance(ms: 1)
@@ -65,7 +65,7 @@ private final class PhoneWidgets: WidgetReloading {
       try await reload(component)
       #expect(phones.users == ["anna"])
       _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id), context: admin)
-      fixture.clock.advance(ms: WidgetReload.delayMs)
+      fixture.clock.advance(ms: PlannedReload.delayMs)
       try await reload(component)
       #expect(phones.users == ["anna", "anna"])
     }
@@ -77,7 +77,7 @@ private final class PhoneWidgets: WidgetReloading {
       _ = try await component.makeMember("Anna", user: "anna")
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs)
       try await component.update(meeting, "location") { $0.location = "Turin" }
-      fixture.clock.advance(ms: WidgetReload.delayMs)
+      fixture.clock.advance(ms: PlannedReload.delayMs)
       try await reload(component)
       #expect(phones.users.isEmpty)
     }
@@ -88,7 +88,7 @@ private final class PhoneWidgets: WidgetReloading {
     try await fixture.run { component in
       for name in ["anna", "bruno", "carla"] { _ = try await component.makeMember(name, user: name) }
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
-      fixture.clock.advance(ms: WidgetReload.delayMs)
+      fixture.clock.advance(ms: PlannedReload.delayMs)
       phones.fail("carla", with: RPCError(.unavailable, "down", reason: "DOWN"))
       await #expect(throws: RPCError.self) { try await reload(component) }
     }
@@ -99,7 +99,7 @@ private final class PhoneWidgets: WidgetReloading {
       #expect(Set(phones.users).isSuperset(of: ["bruno", "carla"]))
       // Each reload had its request id, so nobody received it twice.
       #expect(phones.users.count == Set(phones.users).count)
-      let left = try component.store.readSingle { try $0.widgetReload() }
+      let left = try component.store.readSingle { try $0.plannedReload() }
       #expect(left == nil)
     }
   }
@@ -110,12 +110,12 @@ private final class PhoneWidgets: WidgetReloading {
       let count = WidgetReloader.pageRows + 1
       for number in 0..<count { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
-      fixture.clock.advance(ms: WidgetReload.delayMs)
+      fixture.clock.advance(ms: PlannedReload.delayMs)
       let reloader = try #require(component.widgetReloader)
       #expect(try await reloader.step())
       #expect(phones.users.count == WidgetReloader.pageRows)
       try await component.update(meeting, "location") { $0.location = "Turin" }
-      fixture.clock.advance(ms: WidgetReload.delayMs)
+      fixture.clock.advance(ms: PlannedReload.delayMs)
       try await reload(component)
       #expect(phones.users.count == WidgetReloader.pageRows + count)
     }
@@ -127,11 +127,11 @@ private final class PhoneWidgets: WidgetReloading {
       _ = try await component.makeMember("Anna", user: "anna")
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + 9 * Fixture.dayMs)
       phones.fail("anna", with: RPCError(.unavailable, "down", reason: "DOWN"))
-      fixture.clock.advance(ms: WidgetReload.delayMs + WidgetReloader.ageMaxMs)
+      fixture.clock.advance(ms: PlannedReload.delayMs + WidgetReloader.ageMaxMs)
       await #expect(throws: RPCError.self) { try await reload(component) }
       fixture.clock.advance(ms: 1)
       try await reload(component)
-      #expect(try component.store.readSingle { try $0.widgetReload() } == nil)
+      #expect(try component.store.readSingle { try $0.plannedReload() } == nil)
     }
   }
 }

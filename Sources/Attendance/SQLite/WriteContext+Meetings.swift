@@ -33,7 +33,7 @@ extension WriteContext {
       try beginCounting(meeting.number, startMs: meeting.startMs, day: day, year: Int64(meeting.year))
     }
     try planNotices(from: nil, to: meeting)
-    try planWidgetReload(from: nil, to: meeting)
+    try planReload(from: nil, to: meeting)
     notifier.changedForAll()
     return meeting
   }
@@ -57,7 +57,7 @@ extension WriteContext {
       try beginCounting(meeting.number, startMs: meeting.startMs, day: day, year: Int64(meeting.year))
     }
     try planNotices(from: old, to: meeting)
-    try planWidgetReload(from: old, to: meeting)
+    try planReload(from: old, to: meeting)
     notifier.changedForAll()
     return meeting
   }
@@ -75,7 +75,7 @@ extension WriteContext {
     // The meeting's tombstone covers its records.
     try insertTombstone(meeting: meeting.number, member: nil)
     try planNotices(from: meeting, to: nil)
-    try planWidgetReload(from: meeting, to: nil)
+    try planReload(from: meeting, to: nil)
     notifier.changedForAll()
     return attendances
   }

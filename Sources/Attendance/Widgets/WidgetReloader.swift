@@ -5,8 +5,8 @@ import CampanileStore
 
 /// Reloads the widgets of the members after upcoming meetings have changed, a page of members at a time.
 ///
-/// The plan is stored with the change and the progress after each page, so a restart loses no reload. A page may be sent
-/// twice; the push service recognizes it by its request ids.
+/// The plan is stored with the change, and the progress after each page, so a restart loses no reload. A page may be
+/// sent twice; the push service recognizes it by its request ids.
 struct WidgetReloader: Sendable {
   /// Members whose widgets are reloaded between two commits.
   static let pageRows = 200
@@ -26,7 +26,7 @@ struct WidgetReloader: Sendable {
   func run(log: @escaping @Sendable (String) -> Void) async {
     await signal.runRounds(retryMs: Self.retryMs, failed: { log("reloading widgets failed: \($0)") }) {
       if try await step(log: log) { return nil }
-      let plannedMs = try repository.read { try $0.widgetReload()?.dueMs }
+      let plannedMs = try repository.read { try $0.plannedReload()?.dueMs }
       return AlarmSchedule.sleepMs(untilMs: plannedMs, nowMs: repository.clockMs())
     }
   }
@@ -37,11 +37,11 @@ struct WidgetReloader: Sendable {
   func step(log: @escaping @Sendable (String) -> Void = { _ in }) async throws -> Bool {
     let nowMs = repository.clockMs()
     let (planned, members) = try repository.read { transaction in
-      guard let planned = try transaction.widgetReload(), planned.dueMs <= nowMs else {
-        return (nil as WidgetReload?, [] as [Recipient])
+      guard let planned = try transaction.plannedReload(), planned.dueMs <= nowMs else {
+        return (nil as PlannedReload?, [] as [Recipient])
       }
       let members = try transaction.query(
-        WidgetReload.membersSQL, [.integer(planned.afterMember), .int(Self.pageRows)], rowsMax: Self.pageRows
+        PlannedReload.membersSQL, [.integer(planned.afterMember), .int(Self.pageRows)], rowsMax: Self.pageRows
       ) { (number: try $0.integer(0), user: try $0.text(1)) }
       return (planned, members)
     }
@@ -57,7 +57,7 @@ struct WidgetReloader: Sendable {
 
   /// Throws if the push service cannot be reached. A refusal concerns one user, and is logged.
   private func reload(
-    _ members: [Recipient], _ planned: WidgetReload, log: @escaping @Sendable (String) -> Void
+    _ members: [Recipient], _ planned: PlannedReload, log: @escaping @Sendable (String) -> Void
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, member) in members.enumerated() {
@@ -75,16 +75,16 @@ struct WidgetReloader: Sendable {
   }
 
   /// Stores the progress, unless a newer change has planned the reload anew.
-  private func settle(_ planned: WidgetReload, last: Int64?) async throws {
+  private func settle(_ planned: PlannedReload, last: Int64?) async throws {
     try await repository.storeWrite { transaction in
-      guard try transaction.widgetReload() == planned else { return }
+      guard try transaction.plannedReload() == planned else { return }
       guard let last else {
-        _ = try transaction.execute(WidgetReload.dropSQL)
+        _ = try transaction.execute(PlannedReload.dropSQL)
         return
       }
       var next = planned
       next.afterMember = last
-      try transaction.execute(WidgetReload.putSQL, [.text(next.text)])
+      try transaction.execute(PlannedReload.putSQL, [.text(next.text)])
     }
   }
 }

@@ -5,7 +5,7 @@ import CampanileStore
 /// A planned reload of the members' widgets, and its progress.
 ///
 /// It is stored as a text in `attendance_meta`: the time at which it is due, and the number of the last member done.
-struct WidgetReload: Sendable, Hashable {
+struct PlannedReload: Sendable, Hashable {
   /// Changes within this time cause one reload, because the system limits the reloads of a widget each day.
   static let delayMs: Int64 = 20_000
 
@@ -39,7 +39,7 @@ struct WidgetReload: Sendable, Hashable {
 
 extension ReadTransaction {
   /// The planned reload; nil if there is none.
-  func widgetReload() throws -> WidgetReload? { try queryOne(WidgetReload.getSQL) { try WidgetReload($0) } }
+  func plannedReload() throws -> PlannedReload? { try queryOne(PlannedReload.getSQL) { try PlannedReload($0) } }
 }
 
 extension WriteContext {
@@ -48,13 +48,13 @@ extension WriteContext {
   /// - Parameters:
   ///   - old: The meeting before; nil if it is new.
   ///   - new: The meeting after; nil if it is deleted.
-  func planWidgetReload(from old: Meeting?, to new: Meeting?) throws {
+  func planReload(from old: Meeting?, to new: Meeting?) throws {
     guard let widgetSignal, [old, new].contains(where: { $0.map { NoticeRules.isUpcoming($0, nowMs) } ?? false })
     else { return }
     // A reload that has begun starts again, because it has reached some members before this change.
-    if let planned = try transaction.widgetReload(), planned.afterMember == 0, planned.dueMs > nowMs { return }
-    let reload = WidgetReload(dueMs: nowMs + WidgetReload.delayMs)
-    try transaction.execute(WidgetReload.putSQL, [.text(reload.text)])
+    if let planned = try transaction.plannedReload(), planned.afterMember == 0, planned.dueMs > nowMs { return }
+    let reload = PlannedReload(dueMs: nowMs + PlannedReload.delayMs)
+    try transaction.execute(PlannedReload.putSQL, [.text(reload.text)])
     widgetSignal.changed()
   }
 }
