@@ -37,6 +37,22 @@ import Testing
     #expect(!arguments.joined(separator: " ").contains("cmp_"))
   }
 
+  @Test("the gateway routes the simulator's service, whose port a restart keeps")
+  func simulatorServiceIsRouted() throws {
+    let gateway = try #require(SuiteMember.all.first { $0.isGateway })
+    let simulator = MemberPorts(rpc: 1, http: 2, service: 3)
+    let running = ["activities": MemberPorts(rpc: 4, http: 5), "apns-simulator": simulator]
+    let arguments = plan.arguments(of: gateway, ports: plan.ports(of: gateway), running: running)
+    let position = try #require(arguments.firstIndex(of: "--backends"))
+    #expect(Set(arguments[position + 1].split(separator: ",")) == ["simulator=127.0.0.1:3", "activities=127.0.0.1:4"])
+    func service(_ ports: MemberPorts) -> String? {
+      let arguments = plan.arguments(of: .simulator, ports: ports, running: [:])
+      return arguments.firstIndex(of: "--rpc-port").map { arguments[$0 + 1] }
+    }
+    #expect(service(simulator) == "3" && service(MemberPorts(rpc: 1, http: 2)) == nil)
+    #expect(plan.ports(of: .simulator).service == plan.ports(of: .simulator).rpc + 1)
+  }
+
   @Test func passesAPNsServersToActivities() throws {
     let activities = try #require(SuiteMember.all.first { $0.name == "activities" })
     func apns(_ plan: SuitePlan) -> [String] {

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileCodec
 import CampanileRPC
 import CampanileService
 import ServiceTesting

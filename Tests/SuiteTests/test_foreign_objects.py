@@ -74,7 +74,8 @@ MORE = {
 }
 # Callers of these methods may see everything. Others are refused before ids are read, as test_method_matrix.py shows.
 OPERATORS = re.compile(r"gateway\.v1|Service/(GetPush|ListPushes)$|DebugService|SigningService|PutUnreadSummary|SendAlert|RecordDeliveries"
-                       r"|BroadcastChannels|ActivityGroups|ReloadWidgets|ReadContainers|ReplayDeadLetters|DeleteDeadLetters")
+                       r"|BroadcastChannels|ActivityGroups|ReloadWidgets|ReadContainers|ReplayDeadLetters|DeleteDeadLetters"
+                       r"|ExplainUserDelivery|SimulatorService|WatchPushes|List(Notification|Activity|Sync)Users")
 
 
 class World:
