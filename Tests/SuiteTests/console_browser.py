@@ -1,16 +1,19 @@
 """The web console in Debian's Chromium, driven by Playwright, with checks that hold on every page."""
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
 import socket
 import threading
+import uuid
 
+import pytest
 from campanile import PATIENCE_S, ROOT
 
 CHROMIUM = shutil.which("chromium")
-# While working on the console: serves the files of the sources, but for those of the SharedWorker, instead of the embedded ones.
+# For work on the console: pages get the files of the sources instead of the embedded ones. The SharedWorker does not.
 FROM_SOURCES = os.environ.get("CAMPANILE_CONSOLE_FROM_SOURCES") == "1"
 SCREENSHOTS = os.environ.get("CAMPANILE_SCREENSHOTS")
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -160,3 +163,46 @@ class CountingProxy:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
+
+
+# Fixtures, which each file of tests imports
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def base(suite):
+    return f"http://127.0.0.1:{suite.endpoints['gateway']['http']}"
+
+
+@pytest.fixture(scope="module")
+def demo(suite):
+    return json.loads((suite.folder / "demo.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def key(demo):
+    return demo["users"]["user/giulia"]["key"]
+
+
+@pytest.fixture(scope="module")
+def admin(suite):
+    return suite.run("keys", "create", "user/giulia", "--scope", "admin", "--secret-only", check=0).stdout.strip()
+
+
+@pytest.fixture
+def bucket(suite, key):
+    """A bucket of its own for each test."""
+    created = suite.call("CreateBucket", {"bucket": {"name": f"Test {uuid.uuid4().hex[:6]}", "color": "#3B5BDB"}}, key)["bucket"]["id"]
+    yield created
+    suite.call("DeleteBucket", {"bucketId": created}, key)
+
+
+def publish(suite, key, bucket, title, **more):
+    """Publishes a notification and returns its id."""
+    notification = {"bucketId": bucket, "title": title, **more}
+    return suite.call("CreateNotification", {"notification": notification}, key)["notification"]["id"]

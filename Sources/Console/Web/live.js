@@ -23,7 +23,7 @@ export function connect({ api, headers }) {
   const receive = (message) => {
     if (message.tab !== tab) return;
     if (message.type === "state") {
-      // What was sent before the hub has learnt of a new session is out of date.
+      // A state from before the hub learnt of a new session is out of date.
       if (isRestarting && message.state.state === "signedOut") return;
       isRestarting = false;
       state.value = { ...message.state, tabs: message.tabs };
