@@ -14,8 +14,8 @@ from campanile import PATIENCE_S, ROOT
 
 CHROMIUM = shutil.which("chromium")
 # For work on the console: pages get the files of the sources instead of the embedded ones. The SharedWorker does not.
-FROM_SOURCES = os.environ.get("CAMPANILE_CONSOLE_FROM_SOURCES") == "1"
-SCREENSHOTS = os.environ.get("CAMPANILE_SCREENSHOTS")
+FROM_SOURCES = os.environ.get("CONSOLE_FROM_SOURCES") == "1"
+SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS")
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 # Reports of the security policy, and errors that no handler has caught, reach the console as messages.
 COLLECT = """
