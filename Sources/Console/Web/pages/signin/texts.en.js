@@ -7,7 +7,6 @@ export const en = {
   name: "Name",
   pin: "PIN",
   submit: "Sign in",
-  issuer: "Sign in with your organisation",
   linkUsed: "Signing in with the link…",
   link: "Or run this command on the machine of the gateway; it opens a link that works once:",
   errors: {

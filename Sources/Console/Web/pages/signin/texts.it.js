@@ -10,7 +10,6 @@ export const it = {
   name: "Nome",
   pin: "PIN",
   submit: "Accedi",
-  issuer: "Accedi con la tua organizzazione",
   linkUsed: "Accesso con il link…",
   link: "Oppure esegui questo comando sulla macchina del gateway; apre un link che vale una volta:",
   errors: {
