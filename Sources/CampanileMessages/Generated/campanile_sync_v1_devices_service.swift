@@ -1016,14 +1016,18 @@ public struct PublishUpdateRequest: ValidatedMessage {
   /// Chosen by the device for this message, at most 64 characters. A repetition by this device returns the first
   /// response, within 24 h and for as long as the message is stored.
   public var requestId: String = ""
-  public var form: Form?
+  /// Required without `message_json`.
+  public var message: SyncUpdateMessage?
+  /// The message as the apps encode it, as in SyncUpdate. Not allowed with `message`.
+  public var messageJson: String = ""
 
   public init() {}
 
-  public init(deviceId: String = "", requestId: String = "", form: Form? = nil) {
+  public init(deviceId: String = "", requestId: String = "", message: SyncUpdateMessage? = nil, messageJson: String = "") {
     self.deviceId = deviceId
     self.requestId = requestId
-    self.form = form
+    self.message = message
+    self.messageJson = messageJson
   }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
@@ -1036,11 +1040,9 @@ public struct PublishUpdateRequest: ValidatedMessage {
       case 1:
         self.requestId = try reader.string()
       case 2:
-        if self.form != nil { throw reader.oneofConflict() }
-        self.form = .message(try SyncUpdateMessage(from: &reader))
+        self.message = try SyncUpdateMessage(from: &reader)
       case 3:
-        if self.form != nil { throw reader.oneofConflict() }
-        self.form = .messageJson(try reader.string())
+        self.messageJson = try reader.string()
       default: break
       }
       more = try reader.nextMember()
@@ -1077,14 +1079,13 @@ public struct PublishUpdateRequest: ValidatedMessage {
       writer.name(",\"requestId\":")
       writer.string(self.requestId)
     }
-    switch self.form {
-    case .message(let value):
+    if let value = self.message {
       writer.name(",\"message\":")
       value.encode(to: &writer)
-    case .messageJson(let value):
+    }
+    if !self.messageJson.isEmpty {
       writer.name(",\"messageJson\":")
-      writer.string(value)
-    case nil: break
+      writer.string(self.messageJson)
     }
     writer.endObject(object)
   }
@@ -1092,23 +1093,14 @@ public struct PublishUpdateRequest: ValidatedMessage {
   private static let textPattern0 = TextPattern(.init(0x7ff600000000000, 0x7fffffe87fffffe, 1, 128))
 
   public func validate(into violations: inout Violations) {
-    if self.form == nil { violations.absent("form") }
     if self.deviceId.isEmpty { violations.text(self.deviceId, "deviceId", min: 1) } else { violations.pattern(self.deviceId, "deviceId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:-]", reason: "ID_INVALID") }
     violations.text(self.requestId, "requestId", min: 1, max: 64)
-    if case .message(let value)? = self.form {
+    if let value = self.message {
       let count = violations.count
       value.validate(into: &violations)
       violations.move(after: count, into: "message")
     }
-    if case .messageJson(let value)? = self.form {
-      violations.text(value, "messageJson", max: 1000)
-    }
-  }
-
-  public enum Form: Sendable, Hashable {
-    case message(SyncUpdateMessage)
-    /// The message as the apps encode it, as in SyncUpdate.
-    case messageJson(String)
+    violations.text(self.messageJson, "messageJson", max: 1000)
   }
 }
 
