@@ -261,7 +261,7 @@ def test_sessions_survive_a_killed_gateway(start):
 def test_console_can_be_off(start):
     suite = start("off", settings={"CAMPANILE_NO_CONSOLE": "true"}).wait_ready()
     page = Page(suite.endpoints["gateway"]["http"])
-    assert page.send("GET", "/console/", own=False).status == 404
+    assert page.send("GET", "/console", own=False).status == 404
     assert page.sign_in(apiKey=suite.endpoints["gateway"]["adminKey"]).status == 404
     assert "CONSOLE_DISABLED" in suite.run("console", "--print").stderr
     assert "Console:" not in suite.text()
