@@ -7,31 +7,31 @@ const list = ["n_9", "n_7", "n_5"].map((id) => row(id)), all = { bucketId: "", u
 const ids = (/** @type {readonly { id?: string | undefined }[]} */ items) => items.map(({ id }) => id);
 
 Deno.test("a new notification takes its place, once", () => {
-  const once = apply(list, { notificationCreated: row("n_8") }, all, true);
+  const once = apply(list, [{ notificationCreated: row("n_8") }], all, true);
   assert.deepEqual(ids(once), ["n_9", "n_8", "n_7", "n_5"]);
-  assert.deepEqual(ids(apply(once, { notificationCreated: row("n_8") }, all, true)), ids(once));
+  assert.deepEqual(ids(apply(once, [{ notificationCreated: row("n_8") }], all, true)), ids(once));
   assert.equal(list.length, 3);
 });
 
 Deno.test("rows below an incomplete list wait for their page", () => {
-  assert.deepEqual(ids(apply(list, { notificationCreated: row("n_1") }, all, false)), ["n_9", "n_7", "n_5"]);
-  assert.deepEqual(ids(apply(list, { notificationCreated: row("n_1") }, all, true)), ["n_9", "n_7", "n_5", "n_1"]);
+  assert.deepEqual(ids(apply(list, [{ notificationCreated: row("n_1") }], all, false)), ["n_9", "n_7", "n_5"]);
+  assert.deepEqual(ids(apply(list, [{ notificationCreated: row("n_1") }], all, true)), ["n_9", "n_7", "n_5", "n_1"]);
 });
 
 Deno.test("a filter keeps others out, and a row that is read meanwhile stays", () => {
-  assert.deepEqual(apply(list, { notificationCreated: row("n_8", "b_2") }, { bucketId: "b_1", unreadOnly: false }, true), list);
-  assert.deepEqual(apply(list, { notificationCreated: row("n_8", "b_1", "2026-01-01T00:00:00Z") }, { bucketId: "", unreadOnly: true }, true), list);
-  const read = apply(list, { notificationUpdated: row("n_7", "b_1", "2026-01-01T00:00:00Z") }, { bucketId: "", unreadOnly: true }, true);
+  assert.deepEqual(apply(list, [{ notificationCreated: row("n_8", "b_2") }], { bucketId: "b_1", unreadOnly: false }, true), list);
+  assert.deepEqual(apply(list, [{ notificationCreated: row("n_8", "b_1", "2026-01-01T00:00:00Z") }], { bucketId: "", unreadOnly: true }, true), list);
+  const read = apply(list, [{ notificationUpdated: row("n_7", "b_1", "2026-01-01T00:00:00Z") }], { bucketId: "", unreadOnly: true }, true);
   assert.equal(read[1].readTime, "2026-01-01T00:00:00Z");
 });
 
 Deno.test("deletions and read marks apply", () => {
-  assert.deepEqual(ids(apply(list, { notificationDeleted: { notificationId: "n_7" } }, all, true)), ["n_9", "n_5"]);
-  assert.deepEqual(apply(list, { notificationDeleted: { notificationId: "n_6" } }, all, true), list);
-  assert.deepEqual(apply(list, { bucketDeleted: { bucketId: "b_1" } }, all, true), []);
-  const marked = apply(list, { notificationsMarkedRead: { throughNotificationId: "n_7", readTime: "t" } }, all, true);
+  assert.deepEqual(ids(apply(list, [{ notificationDeleted: { notificationId: "n_7" } }], all, true)), ["n_9", "n_5"]);
+  assert.deepEqual(apply(list, [{ notificationDeleted: { notificationId: "n_6" } }], all, true), list);
+  assert.deepEqual(apply(list, [{ bucketDeleted: { bucketId: "b_1" } }], all, true), []);
+  const marked = apply(list, [{ notificationsMarkedRead: { throughNotificationId: "n_7", readTime: "t" } }], all, true);
   assert.deepEqual(marked.map(({ readTime }) => readTime), [undefined, "t", "t"]);
-  assert.deepEqual(apply(list, {}, all, true), list);
+  assert.deepEqual(apply(list, [{}], all, true), list);
 });
 
 Deno.test("pages join without repetition, and ranges are inclusive", () => {
@@ -43,7 +43,7 @@ Deno.test("pages join without repetition, and ranges are inclusive", () => {
 
 Deno.test("a hundred thousand rows are changed in milliseconds, by halving", () => {
   const many = Array.from({ length: 100_000 }, (_, index) => row(`n_${String(999_999 - index).padStart(8, "0")}`));
-  const changed = apply(many, { notificationUpdated: row("n_00950000", "b_1", "t") }, all, true);
+  const changed = apply(many, [{ notificationUpdated: row("n_00950000", "b_1", "t") }], all, true);
   assert.equal(changed[49_999].readTime, "t");
 });
 

@@ -106,7 +106,7 @@ export function createModel(context, t) {
     countSoon();
     if (!isLive.value) return;
     const before = items.value, top = before[0]?.id ?? "";
-    items.value = changes.reduce((list, change) => apply(list, change, filter, !nextPage.value), before);
+    items.value = apply(before, changes, filter, !nextPage.value);
     const added = items.value.findIndex(({ id = "" }) => id <= top);
     if (!isAtTop()) fresh.value += added < 0 ? items.value.length : added;
   };

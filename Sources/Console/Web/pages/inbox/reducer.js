@@ -16,33 +16,43 @@ export function placeOf(items, id) {
 }
 
 /**
- * Returns the list after a change. A row that is read meanwhile remains in a list of unread ones, so that nothing jumps.
+ * Returns the list after changes. A row that is read meanwhile remains in a list of unread ones, so that nothing jumps.
+ * The list is copied once, however many changes there are.
  *
  * @param {readonly Notification[]} items
- * @param {NotificationChange} change
+ * @param {readonly NotificationChange[]} changes
  * @param {Filter} filter
  * @param {boolean} isComplete Whether the list has no further pages; otherwise older rows than its last are not added.
  * @returns {readonly Notification[]}
  */
-export function apply(items, change, { bucketId, unreadOnly }, isComplete) {
+export function apply(items, changes, filter, isComplete) {
+  const list = [...items];
+  for (const change of changes) applyTo(list, change, filter, isComplete);
+  return list;
+}
+
+/** @param {Notification[]} list @param {NotificationChange} change @param {Filter} filter @param {boolean} isComplete */
+function applyTo(list, change, { bucketId, unreadOnly }, isComplete) {
   const stored = change.notificationCreated ?? change.notificationUpdated;
   if (stored?.id) {
-    const place = placeOf(items, stored.id), isListed = items[place]?.id === stored.id;
-    if (isListed) return items.toSpliced(place, 1, stored);
+    const place = placeOf(list, stored.id), isListed = list[place]?.id === stored.id;
     const belongs = (!bucketId || stored.bucketId === bucketId) && !(unreadOnly && stored.readTime) && !stored.deleteTime;
-    return belongs && (place < items.length || isComplete || items.length === 0) ? items.toSpliced(place, 0, stored) : items;
-  }
-  if (change.notificationDeleted) {
-    const { notificationId = "" } = change.notificationDeleted, place = placeOf(items, notificationId);
-    return items[place]?.id === notificationId ? items.toSpliced(place, 1) : items;
-  }
-  if (change.bucketDeleted) return items.filter((item) => item.bucketId !== change.bucketDeleted?.bucketId);
-  if (change.notificationsMarkedRead) {
+    if (isListed) list[place] = stored;
+    else if (belongs && (place < list.length || isComplete || list.length === 0)) list.splice(place, 0, stored);
+  } else if (change.notificationDeleted) {
+    const { notificationId = "" } = change.notificationDeleted, place = placeOf(list, notificationId);
+    if (list[place]?.id === notificationId) list.splice(place, 1);
+  } else if (change.bucketDeleted) {
+    const kept = list.filter((item) => item.bucketId !== change.bucketDeleted?.bucketId);
+    list.length = 0;
+    for (const item of kept) list.push(item);
+  } else if (change.notificationsMarkedRead) {
     const { bucketId: bucket, throughNotificationId = "", readTime } = change.notificationsMarkedRead;
-    return items.map((item) =>
-      item.readTime || (bucket && item.bucketId !== bucket) || (item.id ?? "") > throughNotificationId ? item : { ...item, readTime });
+    list.forEach((item, index) => {
+      const isMarked = !item.readTime && (!bucket || item.bucketId === bucket) && (item.id ?? "") <= throughNotificationId;
+      if (isMarked) list[index] = { ...item, readTime };
+    });
   }
-  return items;
 }
 
 /** Returns a list with another page at its end; what it already had is not repeated. @param {readonly Notification[]} items @param {readonly Notification[]} page */
