@@ -72,7 +72,7 @@ function content(context, t, words) {
     show(() => absent.has(code.value), () => noSimulator(t), () => show(() => model.error.value,
       () => failure(context, model.error.value, model.load),
       () => show(() => model.isLoading.value && model.phones.value.length === 0, () => skeleton(context.t.loading, 6), () => [
-        later(() => import("./faults.js"), ({ faultBar }) => faultBar(context, t, model)),
+        h("div", { class: "faults-place" }, later(() => import("./faults.js"), ({ faultBar }) => faultBar(context, t, model))),
         show(() => model.phones.value.length > 0, wall, () => empty("devices", t.emptyTitle, t.emptyText,
           h("a", { class: "button", href: context.href("activities") }, t.toActivities))),
       ])))];
@@ -110,7 +110,7 @@ function tile({ context, t, words, model, phone, view, open, isOpen }) {
   });
   return h("li", { class: "tile", "data-phone": () => phone.value.id, "data-new": () => String(moved.value), "data-open": () => String(isOpen(phone.value.id)) },
     h("div", { class: "row tile-devices" }, livePhone({ context, t, words, phone, view, nowMs }),
-      show(hasAlert, () => later(() => import("./watch.js"), ({ liveWatch }) => liveWatch({ context, t, words, phone, nowMs })))),
+      show(hasAlert, () => h("div", { class: "watch-place" }, later(() => import("./watch.js"), ({ liveWatch }) => liveWatch({ context, t, words, phone, nowMs }))))),
     h("div", { class: "row tile-caption" },
       h("button", { type: "button", class: "quiet ellipsis", "aria-label": () => t.open(phone.value.name), onclick: () => open(phone.value.id) },
         h("strong", { class: "ellipsis", dir: "auto" }, () => phone.value.name)),
