@@ -16,7 +16,6 @@ WATCHES = {
     "inbox": f"{NOTIFICATIONS}/WatchNotifications",
     "activities": "campanile.activities.v1.ActivitiesService/WatchActivities",
     "zones": "campanile.sync.v1.ZonesService/WatchZoneChanges",
-    "engagement": "campanile.notifications.v1.EngagementService/WatchEngagementChanges",
 }
 
 
@@ -89,6 +88,7 @@ def started(stream, names):
     left = set(names)
     while left:
         event = next(stream)
+        assert event["watchId"] not in left or "failed" not in event, event
         if "started" in json.loads(event.get("message", {}).get("messageJson", "{}")):
             left.discard(event["watchId"])
 
