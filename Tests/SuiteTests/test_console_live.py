@@ -157,13 +157,13 @@ def test_bytes_are_within_the_budgets(browser, base, key):
         assert len(compressed) >= 10, shell
         paint = visitor.page.evaluate("() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
         print(f"shell {total} bytes, first paint {paint} ms")
-        assert total <= 50_000, (total, names)
+        assert total <= 45_000, (total, names)
         for place in ("overview", "inbox", "trace"):
             before = {name for name, *_ in visitor.page.evaluate(sizes)}
             visitor.show(f"#/{place}")
             added = sum(encoded for name, encoded, _ in visitor.page.evaluate(sizes) if name not in before)
             print(f"{place} {added} bytes")
-            assert added <= 18_000, (place, added)
+            assert added <= 15_000, (place, added)
 
 
 # The view layer
