@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { apply, join, placeOf, quietWeek, range } from "../../Sources/Console/Web/pages/inbox/reducer.js";
+import { apply, join, placeOf, quietWeek } from "../../Sources/Console/Web/pages/inbox/reducer.js";
 
 /** @param {string} id */
 const row = (id, bucketId = "b_1", readTime = /** @type {string | undefined} */ (undefined)) => ({ id, bucketId, ...(readTime && { readTime }) });
@@ -34,10 +34,9 @@ Deno.test("deletions and read marks apply", () => {
   assert.deepEqual(apply(list, [{}], all, true), list);
 });
 
-Deno.test("pages join without repetition, and ranges are inclusive", () => {
+Deno.test("pages join without repetition, and absent ids belong to the end", () => {
   assert.deepEqual(ids(join(list, [row("n_5"), row("n_3")])), ["n_9", "n_7", "n_5", "n_3"]);
   assert.deepEqual(ids(join([], list)), ids(list));
-  assert.deepEqual(range(list, "n_5", "n_9"), ["n_9", "n_7", "n_5"]);
   assert.equal(placeOf(list, "n_0"), 3);
 });
 

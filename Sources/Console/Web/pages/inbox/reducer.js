@@ -61,12 +61,6 @@ export function join(items, page) {
   return last === undefined ? [...page] : [...items, ...page.filter(({ id = "" }) => id < last)];
 }
 
-/** Returns the rows between two, inclusive, in the order of the list. @param {readonly Notification[]} items @param {string} from @param {string} to */
-export function range(items, from, to) {
-  const ends = [placeOf(items, from), placeOf(items, to)].sort((a, b) => a - b);
-  return items.slice(ends[0], ends[1] + 1).map(({ id = "" }) => id);
-}
-
 const minutesOfDay = 1440;
 const days = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
 
