@@ -80,10 +80,12 @@ class Phone:
         self.suite, self.user, self.key, self.token = suite, user, suite.key(f"user/{user}"), token
         self.app = suite.endpoints["apns"]["topic"]
         self.activity = self.call("StartActivity", {
-            "app": self.app, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentStateJson": '{"n":0}'})["activity"]["id"]
+            "app": self.app, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentStateJson": "{}"})["activity"]["id"]
         self.token_id = self.call("RegisterPushToken", {
             "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": token, "app": self.app, "environment": "development",
             "installationId": "phone", "activityId": self.activity})["token"]["id"]
+        # The start of a local activity pushes nothing.
+        self.update(0)
 
     def call(self, method, request):
         return self.suite.call(method, request, self.key)
@@ -195,7 +197,9 @@ def test_users_and_their_deliveries_are_shown_to_operators(suite):
     (user,) = get(suite, "/notifications/v1/users", userIdPrefix="seen")["users"]
     assert (user["userId"], user["notificationCount"], user["unreadCount"]) == ("seen", "1", "1") and user["changeTime"]
     suite.call("CreateZone", {"zoneId": "Z"}, key)
-    assert [user["zoneCount"] for user in get(suite, "/sync/v1/users", userIdPrefix="seen")["users"]] == ["1"]
+    # The export of notifications adds a zone, maybe later.
+    eventually(lambda: [int(user["zoneCount"]) for user in get(suite, "/sync/v1/users", userIdPrefix="seen")["users"]] == [
+        len(suite.call("ListZones", {}, key)["zones"])], "the zones are counted")
     Phone(suite, "seen", "61" * 32)
     assert [user["activityCount"] for user in get(suite, "/activities/v1/users", userIdPrefix="seen")["users"]] == ["1"]
     own = suite.call("ExplainDelivery", {"notificationId": made}, key)["records"]
