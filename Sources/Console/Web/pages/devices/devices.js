@@ -3,7 +3,6 @@
 import { empty, failure, icon, skeleton, styles, tag } from "../../parts.js";
 import { later } from "../../devices/later.js";
 import { computed, each, h, onDispose, show, signal } from "../../view.js";
-import { livePhone } from "./drawing.js";
 import { createModel } from "./model.js";
 import { activitiesOf, alertsOf, appName } from "./wall.js";
 
@@ -109,7 +108,8 @@ function tile({ context, t, words, model, phone, view, open, isOpen }) {
     return true;
   });
   return h("li", { class: "tile", "data-phone": () => phone.value.id, "data-new": () => String(moved.value), "data-open": () => String(isOpen(phone.value.id)) },
-    h("div", { class: "row tile-devices" }, livePhone({ context, t, words, phone, view, nowMs }),
+    h("div", { class: "row tile-devices" }, h("div", { class: "phone-place" },
+      later(() => import("./drawing.js"), ({ livePhone }) => livePhone({ context, t, words, phone, view, nowMs }))),
       show(hasAlert, () => h("div", { class: "watch-place" }, later(() => import("./watch.js"), ({ liveWatch }) => liveWatch({ context, t, words, phone, nowMs }))))),
     h("div", { class: "row tile-caption" },
       h("button", { type: "button", class: "quiet ellipsis", "aria-label": () => t.open(phone.value.name), onclick: () => open(phone.value.id) },
