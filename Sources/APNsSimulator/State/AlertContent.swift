@@ -1,6 +1,6 @@
 import CampanileCodec
 
-/// What a payload shows and plays beside the content of a Live Activity. Members of another type are ignored.
+/// The texts and the sound of a payload, without the content of a Live Activity. Members of another type are ignored.
 struct AlertContent: Sendable, Hashable {
   var title = ""
   var subtitle = ""

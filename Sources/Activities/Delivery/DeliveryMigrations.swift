@@ -4,8 +4,8 @@ import CampanileStore
 enum DeliveryMigrations {
   static let all = [delivery, filters]
 
-  /// Adds the tokens of pushes to the delivery log, and indexes for lists of failures. Accepted pushes, which are almost
-  /// all, are in neither index.
+  /// Adds the tokens of pushes to the delivery log, and indexes for lists of failures. Accepted pushes, which are
+  /// almost all, are in neither index.
   static let filters = Migration(
     "0104-push-filters",
     """

@@ -41,8 +41,8 @@ public struct RecentLog<Entry: Sendable>: Sendable {
     return token
   }
 
-  /// Returns at most `limit` entries after a sequence, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, if one
-  /// of them is no longer retained.
+  /// Returns at most `limit` entries after a sequence, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, if
+  /// one of them is no longer retained.
   public func entries(after sequence: Int64, limit: Int) throws(RPCError) -> [Entry] {
     try checkRetained(sequence)
     let last = min(lastSequence, sequence + Int64(max(0, limit)))

@@ -1,4 +1,4 @@
-// A watch of 198 × 242 points with the long look of a notification: title and subtitle, image, body, three round buttons,
+// A watch of 198 × 242 points with the long look of a notification: title, subtitle, image, body, three round buttons,
 // and a button for each other action. The buttons work, so the watch is no picture but a group.
 
 import { h } from "../view.js";

@@ -99,7 +99,7 @@ function tile({ context, t, words, model, phone, view, open, isOpen }) {
   let timer;
   let updateMs = phone.value.updateMs;
   onDispose(() => clearTimeout(timer));
-  // What has just been pushed to is marked for a moment.
+  // A phone that has just received a push is marked for a moment.
   const moved = computed(() => {
     if (phone.value.updateMs === updateMs) return isNew.value;
     updateMs = phone.value.updateMs;

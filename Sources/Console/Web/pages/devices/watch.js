@@ -1,4 +1,4 @@
-// The watch beside a phone that shows an alert: its long look, with buttons that work.
+// The watch next to a phone that shows an alert: its long look, with buttons that work.
 
 import { EngagementService, NotificationsService } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { watch as watchFrame } from "../../devices/watch.js";
