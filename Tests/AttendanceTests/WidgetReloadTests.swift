@@ -1,5 +1,7 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
+import CampanileStore
 import ServiceTesting
 import Synchronization
 import TestSupport
