@@ -85,7 +85,9 @@ import Testing
     #expect(try links(plan, "notifications") == ["--activities-address 127.0.0.1:7402"])
     #expect(try links(plan, "activities") == ["--notifications-address 127.0.0.1:7401"])
     #expect(
-      try links(plan, "attendance") == ["--activities-address 127.0.0.1:7402", "--notifications-address 127.0.0.1:7401"])
+      try links(plan, "attendance") == [
+        "--activities-address 127.0.0.1:7402", "--notifications-address 127.0.0.1:7401",
+      ])
     #expect(try links(plan, "gateway") == [])
     // If the system chooses the ports, those of linked members are reserved before the start.
     var free = plan
