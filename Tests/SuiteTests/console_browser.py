@@ -46,7 +46,7 @@ class Visitor:
         locale = {"en": "en-GB", "it": "it-IT"}[language]
         self.context = browser.new_context(viewport=size, locale=locale, color_scheme=theme, reduced_motion="reduce",
                                            timezone_id="Europe/Rome", **options)
-        self.context.set_default_timeout(PATIENCE_S * 1000 / 2)
+        self.context.set_default_timeout(PATIENCE_S * 1000)
         self.context.add_init_script(COLLECT)
         if FROM_SOURCES:
             self.context.route("**/console/*/web/**", self.from_sources)

@@ -18,8 +18,8 @@ BEYOND_SCHEMAS = {
     # These depend on several fields: on a header and a field, a mask, a range, an order, or the type of an action.
     "REQUIRED", "TIME_RANGE_EMPTY", "FIELD_TWICE", "FIELD_NOT_ALLOWED", "FIELD_MASK_INVALID", "ACTION_VALUE_INVALID",
     "DATES_OUT_OF_ORDER",
-    # Two entries have the same name.
-    "NAME_REPEATED",
+    # Two entries have the same name or id.
+    "NAME_REPEATED", "WATCH_ID_DUPLICATE",
     # A field accepts only some values of its enum.
     "ENUM_UNKNOWN",
     # The text is a day that the calendar lacks, a scope, or a principal.
@@ -37,8 +37,12 @@ BEYOND_SCHEMAS = {
     "CONDITION_UNSUPPORTED", "HASH_MISMATCH",
 }
 
-# The same for one operation: the key in PEM, and bundle ids that may end with `.*`.
-BEYOND_SCHEMA_OF = {"SigningService_PutSigningKey": {"SIGNING_KEY_INVALID", "ID_INVALID"}}
+# The same for single operations, such as the key in PEM, and bundle ids that may end with `.*`.
+BEYOND_SCHEMA_OF = {
+    "SigningService_PutSigningKey": {"SIGNING_KEY_INVALID", "ID_INVALID"},
+    # The number of uses is limited by the bucket's shares.
+    "SharingService_CreateInviteCode": {"OUT_OF_RANGE"},
+}
 JSON_OBJECTS = strategies.dictionaries(strategies.text(), strategies.none() | strategies.integers() | strategies.text(), max_size=5)
 schemathesis.openapi.format("json-object", JSON_OBJECTS.map(json.dumps))
 

@@ -20,7 +20,7 @@ TAGS = {
     "sync": ("AssetsService", "DevicesService", "UploadsService", "ZonesService"),
     "attendance": (
         "AttendanceService", "LodgeService", "MeetingsService", "MembersService", "SessionsService", "StatisticsService"),
-    "simulator": ("SimulatorService",),
+    "simulator": ("ConsoleService", "SimulatorService", "WatchService"),
 }
 # Long enough for a slow machine; a run takes less than a minute.
 RUN_S = 900

@@ -65,6 +65,8 @@ def test_lodge_member_signs_in_with_a_pin(browser, base, demo):
 def test_expired_session_returns_to_the_same_place(browser, base, key, bucket):
     with Visitor(browser, base, expected=("401",)) as visitor:
         visitor.sign_in(key, f"#/inbox/{bucket}?unread=1")
+        visitor.live()
+        visitor.settle()
         visitor.context.clear_cookies()
         visitor.page.locator(".inbox-places a").first.click()
         visitor.page.get_by_text("Your session has ended").wait_for()

@@ -4,6 +4,7 @@ import importlib
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 from campanile import PATIENCE_S
@@ -60,7 +61,9 @@ def test_public_operations_need_no_credential(base, document):
         if verb == "head":
             continue
         body = {} if "requestBody" in operation else None
-        _, _, answer = request(base, verb.upper(), path.replace("{", "").replace("}", ""), body=body)
+        while b"more than 50 calls a second" in (
+                answer := request(base, verb.upper(), path.replace("{", "").replace("}", ""), body=body)[2]):
+            time.sleep(0.1)
         assert (b"CREDENTIAL_MISSING" in answer) == (operation["security"] != []), path
 
 

@@ -1,4 +1,4 @@
-"""The operations of the OpenAPI document for the simulator, tested by schemathesis."""
+"""The operations of the OpenAPI document for the console and the simulator, tested by schemathesis."""
 
 from openapi_requests import check_operations, own_suite  # noqa: F401
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import urllib.error
 import urllib.parse
@@ -10,7 +11,7 @@ import urllib.request
 import pytest
 from campanile import PATIENCE_S, eventually
 
-TOKEN = "5c" * 32
+TOKEN = secrets.token_hex(32)
 
 
 def ask(suite, method, path, body=None, key=None):
@@ -134,7 +135,7 @@ def test_states_keep_their_order_and_pushes(suite):
 
 
 def test_fault_is_applied(suite):
-    phone = Phone(suite, "faulty", "5e" * 32)
+    phone = Phone(suite, "faulty", secrets.token_hex(32))
     phone.shows(0)
     made = post(suite, "/simulator/v1/faults", {"fault": {
         "answer": {"reason": "BadTopic"}, "match": {"pathPrefix": f"/3/device/{phone.token}"}, "remainingCount": 1}, "requestId": "once"})["fault"]

@@ -806,6 +806,7 @@ public struct ListAuditEventsRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.range(self.pageSize, "pageSize", from: 0)
+    violations.enumeration(self.action, "action")
   }
 }
 

@@ -21,7 +21,7 @@ struct WatchServiceImplementation: WatchServiceProtocol {
     _ request: WatchManyRequest, context: CallContext, responses: ResponseSink<WatchManyResponse>
   ) async throws {
     try request.checkConstraints()
-    try Self.checkIDs(request.watches)
+    try Self.checkIDs(request.watches, "watches")
     guard let call = LocalCall.current else { throw CredentialFault.missing }
     let id = Base64URL.encode(try SecureRandom.bytes(16))
     let stream = WatchStream(id: id, call: call, methods: methods, callLoops: callLoops)
@@ -37,7 +37,7 @@ struct WatchServiceImplementation: WatchServiceProtocol {
 
   func updateWatches(_ request: UpdateWatchesRequest, context: CallContext) async throws -> UpdateWatchesResponse {
     try request.checkConstraints()
-    try Self.checkIDs(request.add)
+    try Self.checkIDs(request.add, "add")
     guard let call = LocalCall.current else { throw CredentialFault.missing }
     guard let stream = streams.stream(request.streamId, owner: WatchStream.owner(of: call)) else {
       throw WatchStream.notFound(request.streamId)
@@ -50,9 +50,9 @@ struct WatchServiceImplementation: WatchServiceProtocol {
     try await stream.loop.submit { try stream.update(add: add, removing: removed) }.get()
   }
 
-  private static func checkIDs(_ watches: [Watch]) throws(RPCError) {
+  private static func checkIDs(_ watches: [Watch], _ field: String) throws(RPCError) {
     guard Set(watches.map(\.id)).count == watches.count else {
-      throw RPCError.invalidField("watches", "must have different ids", reason: "WATCH_ID_DUPLICATE")
+      throw RPCError.invalidField(field, "must have different ids", reason: "WATCH_ID_DUPLICATE")
     }
   }
 }
