@@ -33,8 +33,9 @@ class Fleet:
         for name, pid in self.suite.children().items():
             command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
             self.ready[name] = json.loads(self.ready_file(name).read_text())
-            for flag, port in (("--port", "rpc"), ("--http-port", "http")):
-                command[command.index(flag) + 1] = str(self.ready[name][port])
+            for flag, port in (("--port", "rpc"), ("--http-port", "http"), ("--rpc-port", "service")):
+                if flag in command:
+                    command[command.index(flag) + 1] = str(self.ready[name][port])
             self.commands[name] = command
         self.processes = {}
         self.change = lambda name, command: command
