@@ -89,7 +89,11 @@ public import Observation
       case .change(let change, _): apply(change.activity)
       case .waiting(let cause, _): (isStale, error) = (true, cause)
       }
-      if isEnded, !isWaiting { return }
+      if isEnded, !isWaiting {
+        // The server ends the stream of an ended timer, which is no failure.
+        error = nil
+        return
+      }
     }
   }
 
