@@ -92,9 +92,11 @@ export function connect({ api, headers }) {
 
   /** @type {WatchFunction} */
   const watch = (method, request, handlers) => {
-    const id = String(next++), entry = { method: method.path, request: JSON.stringify(request), token: "", handlers };
+    // The hub replaces the token as the watch goes on, so it is not in the request's text.
+    const { resumeToken: token = "", ...rest } = /** @type {{ resumeToken?: string }} */ (request);
+    const id = String(next++), entry = { method: method.path, request: JSON.stringify(rest), token, handlers };
     watches.set(id, entry);
-    post({ type: "add", tab, id, method: entry.method, request: entry.request, token: "" });
+    post({ type: "add", tab, id, method: entry.method, request: entry.request, token });
     return () => {
       if (watches.delete(id)) post({ type: "remove", tab, id });
     };
