@@ -9,7 +9,7 @@ function world() {
   const updates = [];
   /** @type {{ run: () => void, at: number }[]} */
   let timers = [];
-  let now = 1000, refusal = /** @type {any} */ (undefined);
+  let now = 1000, refusal = /** @type {any} */ (undefined), refusals = 0;
   /** @type {any[]} */
   const states = [];
   const watcher = new Watcher({
@@ -30,7 +30,7 @@ function world() {
     },
     update(streamId, add, removeIds) {
       updates.push({ streamId, add, removeIds });
-      return refusal ? Promise.reject(refusal) : Promise.resolve();
+      return refusal && refusals-- > 0 ? Promise.reject(refusal) : Promise.resolve();
     },
     onState: (state) => states.push(state.state),
     now: () => now,
@@ -41,7 +41,7 @@ function world() {
   const settle = async () => { for (let turn = 0; turn < 20; turn++) await Promise.resolve(); };
   return {
     watcher, streams, updates, states, settle,
-    refuse: (/** @type {any} */ error) => { refusal = error; },
+    refuse: (/** @type {any} */ error, times = Infinity) => { [refusal, refusals] = [error, times]; },
     last: () => streams[streams.length - 1],
     async pass(/** @type {number} */ ms) {
       now += ms;
@@ -118,6 +118,18 @@ Deno.test("a token that is too old starts the watch anew, and the gap comes befo
   assert.deepEqual(seen, ["gap", "started"]);
 });
 
+Deno.test("the token of a list leaves with the next attempt once it is too old", async () => {
+  const w = world();
+  w.watcher.add("a", { ...inbox, request: '{"userId":"anna"}', token: "list" }, () => {});
+  w.watcher.run();
+  await w.settle();
+  assert.deepEqual(w.last().watches, [{ id: "a", method: "N/Watch", requestJson: '{"userId":"anna"}', resumeToken: "list" }]);
+  w.last().push({ started: { streamId: "s1" } });
+  w.last().push({ watchId: "a", failed: { code: 11, reason: "TOKEN_TOO_OLD" } });
+  await w.settle();
+  assert.deepEqual(w.updates.at(-1)?.add, [{ id: "a", method: "N/Watch", requestJson: '{"userId":"anna"}' }]);
+});
+
 Deno.test("a watch whose service is down is tried again; one that is refused ends", async () => {
   const w = world();
   /** @type {any[]} */
@@ -150,6 +162,25 @@ Deno.test("a stream that the gateway no longer knows is opened again with all wa
   await w.pass(0);
   assert.equal(w.streams.length, 2);
   assert.deepEqual(w.last().watches.map(({ id }) => id), ["a"]);
+});
+
+Deno.test("removals that are refused with too many additions are repeated", async () => {
+  const w = world();
+  /** @type {any[]} */
+  const seen = [];
+  w.watcher.add("old", inbox, () => {});
+  w.watcher.run();
+  await w.settle();
+  w.last().push({ started: { streamId: "s1" } });
+  await w.settle();
+  w.refuse({ code: "RESOURCE_EXHAUSTED", reason: "WATCHES_EXHAUSTED" }, 1);
+  w.watcher.remove("old");
+  w.watcher.add("new", inbox, sink(seen));
+  await w.settle();
+  assert.deepEqual(seen, ["RESOURCE_EXHAUSTED"]);
+  assert.equal(w.updates.length, 2);
+  assert.deepEqual([w.updates[1].add, w.updates[1].removeIds.includes("old")], [[], true]);
+  assert.equal(w.watcher.size, 0);
 });
 
 Deno.test("the end of the session ends the stream until it is started again", async () => {

@@ -182,6 +182,8 @@ export class Watcher {
             this.#watches.get(id)?.sink({ kind: "failed", code: "RESOURCE_EXHAUSTED", reason, message: "too many watches" });
             this.#watches.delete(id);
           }
+          // All changes were refused: the removals are repeated by themselves, unless a newer change replaces them.
+          if (add.length > 0) for (const [id] of changes) if (!this.#changes.has(id)) this.#changes.set(id, "remove");
         } else if (streamId === this.#streamId) {
           // A new stream carries all watches.
           this.#streamId = "";
