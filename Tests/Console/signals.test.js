@@ -84,6 +84,24 @@ Deno.test("an error of an effect reaches the nearest handler", () => {
   assert.deepEqual(errors, ["wrong"]);
 });
 
+Deno.test("an error without a handler is reported, and the other effects run", () => {
+  const a = signal(0), ends = [effect(() => { if (a.value > 0) throw "first"; })];
+  let seen = -1;
+  ends.push(effect(() => { seen = a.value; }));
+  /** @type {unknown[]} */
+  const reported = [];
+  const listener = (/** @type {ErrorEvent} */ event) => {
+    event.preventDefault();
+    reported.push(event.error);
+  };
+  addEventListener("error", listener);
+  a.value = 1;
+  flush();
+  removeEventListener("error", listener);
+  assert.deepEqual([seen, reported], [1, ["first"]]);
+  for (const end of ends) end();
+});
+
 Deno.test("an effect that changes what it reads is stopped", () => {
   const a = signal(0), isOn = signal(false);
   const end = effect(() => { if (isOn.value) a.value = a.value + 1; });

@@ -161,7 +161,7 @@ export function flush() {
     const due = [...queue].sort((a, b) => a.id - b.id);
     queue.clear();
     if (round === 100) throw new Error("an effect changes what it reads");
-    for (const effect of due) effect.runEffect();
+    for (const effect of due) try { effect.runEffect(); } catch (error) { reportError(error); }
   }
 }
 
