@@ -8,13 +8,16 @@ export { virtualList } from "./virtual.js";
 /** @import { Child, Props, Reactive, Readable } from "./types.d.ts" */
 
 const properties = new Set(["value", "checked", "indeterminate", "selected", "scrollTop"]);
-const forbidden = /^\s*(javascript|vbscript|data:(?!image\/))/i;
+const forbidden = /^(javascript|vbscript|data:(?!image\/))/i;
+// Browsers leave these characters out of URLs.
+// deno-lint-ignore no-control-regex
+const ignored = /[\u0000-\u0020]/g;
 /** @param {any} element @param {string} name @param {any} value */
 function assign(element, name, value) {
   if (properties.has(name)) element[name] = value ?? "";
   else if (name === "style") for (const [key, each] of Object.entries(value)) element.style.setProperty(key, each ?? "");
   else if (value === null || value === undefined || value === false) element.removeAttribute(name);
-  else if (/^(srcdoc$|on)/.test(name) || (/href$|^src$/.test(name) && forbidden.test(value))) element.removeAttribute(name);
+  else if (/^(srcdoc$|on)/.test(name) || (/href$|^src$/.test(name) && forbidden.test(String(value).replace(ignored, "")))) element.removeAttribute(name);
   else element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : String(value));
 }
 
