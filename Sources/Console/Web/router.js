@@ -7,7 +7,8 @@ const pattern = new URLPattern({ pathname: "/:page?/:rest*" });
 
 /** Returns the place that a fragment names. @param {string} hash @returns {Route} */
 export function parseRoute(hash) {
-  const url = new URL(hash.startsWith("#/") ? hash.slice(1) : "/", "https://console.invalid");
+  // The text is part of the path, also if it begins with two slashes.
+  const url = new URL(`https://console.invalid${hash.startsWith("#/") ? hash.slice(1) : "/"}`);
   const groups = pattern.exec({ pathname: url.pathname })?.pathname.groups ?? {};
   const parts = (groups.rest ?? "").split("/").filter(Boolean).map(decode);
   return { page: decode(groups.page ?? "") || "overview", parts, query: Object.fromEntries(url.searchParams) };
