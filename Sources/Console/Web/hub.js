@@ -7,7 +7,7 @@ import { Watcher } from "./watcher.js";
 /** @import { ConnectionState, WatchedEvent } from "./watcher.js" */
 
 /**
- * @typedef {{ type: "hello", tab: string } | { type: "bye", tab: string } | { type: "restart", tab: string }
+ * @typedef {{ type: "hello", tab: string } | { type: "restart", tab: string }
  *   | { type: "add", tab: string, id: string, method: string, request: string, token: string }
  *   | { type: "remove", tab: string, id: string }} ToHub
  */
@@ -56,8 +56,7 @@ export class Hub {
     } else if (message.type === "remove") {
       this.#tabs.get(tab)?.ids.delete(message.id);
       this.#watcher.remove(`${tab} ${message.id}`);
-    } else if (message.type === "restart") this.#watcher.restart();
-    else this.#drop(tab);
+    } else this.#watcher.restart();
   }
 
   /** @param {string} tab */
