@@ -103,8 +103,9 @@ function follow(live) {
 }
 
 async function signOut() {
-  await fetch(new URL("session", root), { method: "DELETE", headers });
-  ended(false);
+  const response = await fetch(new URL("session", root), { method: "DELETE", headers }).catch(() => undefined);
+  if (response?.ok || response?.status === 401) ended(false);
+  else toasts.notify(texts.value?.notSignedOut ?? "", { kind: "error" });
 }
 
 // Another tab has signed in.

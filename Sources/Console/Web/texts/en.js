@@ -8,6 +8,7 @@ export const en = {
   menu: "Menu",
   openMenu: "Open the menu",
   signOut: "Sign out",
+  notSignedOut: "The gateway did not respond. You are still signed in.",
   signedInAs: (name = "") => `Signed in as ${name}`,
   settings: "Preferences",
   theme: "Appearance",
@@ -67,7 +68,9 @@ export const en = {
     INVALID_ARGUMENT: "Something in the form is not valid.",
   },
   loading: "Loading",
-  cancel: "Cancel", close: "Close", save: "Save", undo: "Undo", copy: "Copy", copied: "Copied", more: "Load more", remove: "Delete",
+  cancel: "Cancel", close: "Close", save: "Save", undo: "Undo", copy: "Copy", copied: "Copied",
+  notCopied: "This browser does not allow copying here.",
+  more: "Load more", remove: "Delete",
   yes: "Yes", no: "No", none: "None", dismiss: "Dismiss",
   sessionEnded: "Your session has ended. Sign in to go on where you were.",
 };

@@ -11,6 +11,7 @@ export const it = {
   menu: "Menu",
   openMenu: "Apri il menu",
   signOut: "Esci",
+  notSignedOut: "Il gateway non ha risposto. L’accesso è ancora attivo.",
   signedInAs: (name = "") => `Accesso come ${name}`,
   settings: "Preferenze",
   theme: "Aspetto",
@@ -70,7 +71,8 @@ export const it = {
     INVALID_ARGUMENT: "Qualcosa nel modulo non è valido.",
   },
   loading: "Caricamento",
-  cancel: "Annulla", close: "Chiudi", save: "Salva", undo: "Annulla", copy: "Copia", copied: "Copiato", more: "Carica altri",
+  cancel: "Annulla", close: "Chiudi", save: "Salva", undo: "Annulla", copy: "Copia", copied: "Copiato",
+  notCopied: "Questo browser non permette di copiare qui.", more: "Carica altri",
   remove: "Elimina", yes: "Sì", no: "No", none: "Nessuno", dismiss: "Ignora",
   sessionEnded: "La sessione è terminata. Accedi per continuare da dove eri.",
 };
