@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clean, createFormat, durationMs } from "../../Sources/Console/Web/format.js";
+import { clean, createFormat, durationMs, pretty } from "../../Sources/Console/Web/format.js";
 import { createCaller } from "../../Sources/Console/Web/caller.js";
 
 const now = Date.parse("2026-11-24T12:00:00Z");
@@ -23,15 +23,12 @@ Deno.test("absent and invalid times are empty", () => {
   }
 });
 
-Deno.test("numbers, sizes and durations have units", () => {
-  const { number, bytes, duration, plural } = format("it", "local");
+Deno.test("numbers have separators, and durations units", () => {
+  const { number, duration } = format("it", "local");
   assert.equal(number(1234567), "1.234.567");
   assert.equal(number("18446744073709551615").length > 20, true);
-  assert.equal(bytes(0), "0 byte");
-  assert.match(bytes(1536), /^1,5 kB$/);
   assert.match(duration(12_000), /^12 s/);
   assert.match(duration(-5), /^0 s/);
-  assert.equal(plural(1, "riga", "righe"), "1 riga");
   assert.equal(durationMs("1.5s"), 1500);
   assert.equal(durationMs(undefined), 0);
 });
@@ -42,6 +39,16 @@ Deno.test("texts of others lose invisible characters and excess", () => {
   assert.equal(clean("x".repeat(500), 10), `${"x".repeat(10)}…`);
   assert.equal(clean("a😀b", 2), "a…");
   assert.equal(clean(undefined), "");
+});
+
+Deno.test("a payload keeps its order on the screen", () => {
+  assert.equal(pretty('{"a":"\u202eevil","b":1}'), '{\n  "a": "evil",\n  "b": 1\n}');
+  assert.equal(pretty("not \u2066JSON"), "not JSON");
+  assert.equal(pretty(undefined), "");
+});
+
+Deno.test("a device shows its time and its day", () => {
+  assert.deepEqual(format("en", "utc").device(now), { clock: "13:00", date: "Tuesday, November 24" });
 });
 
 Deno.test("rights follow the gateway's rules for scopes", () => {

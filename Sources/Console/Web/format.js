@@ -1,4 +1,4 @@
-// Texts for times, numbers and sizes. Pure: the time and the zone are passed in.
+// Texts for times and numbers. Pure: the time and the zone are passed in.
 
 /** @typedef {"local" | "utc" | "relative"} TimeStyle */
 
@@ -8,7 +8,6 @@
  */
 export function createFormat(language, { style = () => "local", now = Date.now, zone } = {}) {
   const numbers = new Intl.NumberFormat(language), relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
-  const plain = new Intl.PluralRules(language);
   /** @param {Intl.DateTimeFormatOptions} options @param {string | undefined} timeZone */
   const formatter = (options, timeZone) => new Intl.DateTimeFormat(language, { ...options, ...(timeZone && { timeZone }) });
   /** @type {Map<string, Intl.DateTimeFormat>} */
@@ -60,15 +59,11 @@ export function createFormat(language, { style = () => "local", now = Date.now, 
       const [unit, length] = units.find(([, length]) => seconds >= length) ?? units[3];
       return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "short" }).format(Math.trunc(seconds / length));
     },
-    /** @param {number | string | undefined} value */
-    bytes: (value) => {
-      const bytes = Number(value ?? 0), power = Math.min(4, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-      const unit = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"][power];
-      return new Intl.NumberFormat(language, { style: "unit", unit, maximumFractionDigits: power > 0 ? 1 : 0, unitDisplay: "short" })
-        .format(bytes / 1024 ** power);
-    },
-    /** Chooses a word by a number. @param {number} count @param {string} one @param {string} other */
-    plural: (count, one, other) => `${numbers.format(count)} ${plain.select(count) === "one" ? one : other}`,
+    /** Returns the time and the day that a device shows. @param {number} ms */
+    device: (ms) => ({
+      clock: formatted(ms, { hour: "numeric", minute: "2-digit", hourCycle: "h23" }, zone),
+      date: formatted(ms, { weekday: "long", day: "numeric", month: "long" }, zone),
+    }),
   };
 }
 /** @typedef {ReturnType<typeof createFormat>} Format */
@@ -80,6 +75,11 @@ const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u
 export function clean(text = "", max = 400) {
   const cleaned = text.replace(invisible, "");
   return cleaned.length > max ? `${cleaned.slice(0, max).replace(/[\ud800-\udbff]$/, "")}…` : cleaned;
+}
+
+/** Returns a JSON text of others with line breaks, for display; another text as it is. @param {string | undefined} json */
+export function pretty(json = "") {
+  try { return clean(JSON.stringify(JSON.parse(json), null, 2), 20_000); } catch { return clean(json, 20_000); }
 }
 
 /** Returns the milliseconds of a duration such as `1.5s`. @param {string | undefined} duration */

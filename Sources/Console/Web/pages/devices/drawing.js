@@ -20,7 +20,6 @@ import { activitiesOf, alertsOf, appName, badgeOf } from "./wall.js";
  * @returns {PhoneModel & { ticks: boolean }}
  */
 export function modelOf({ context, t, words, phone, view, nowMs }) {
-  const { language } = context;
   const activities = activitiesOf(phone, nowMs).map(({ screen, state, look }) => ({
     key: screen.id ?? "", look, app: appName(screen.app),
     shown: present({
@@ -30,8 +29,7 @@ export function modelOf({ context, t, words, phone, view, nowMs }) {
   }));
   return {
     view, activities, app: appName(phone.app), badge: badgeOf(phone), hue: phone.hue, connected: phone.connected,
-    clock: new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", hourCycle: "h23" }).format(nowMs),
-    date: new Intl.DateTimeFormat(language, { weekday: "long", day: "numeric", month: "long" }).format(nowMs),
+    ...context.format.device(nowMs),
     banners: alertsOf(phone).map(({ state, alert }) => ({
       app: appName(phone.app), title: textOf(alert.title), subtitle: textOf(alert.subtitle), body: textOf(alert.body),
       time: context.format.ago(state.showTime),

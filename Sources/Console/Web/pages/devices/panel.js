@@ -2,6 +2,7 @@
 
 import { SimulatorService } from "../../../sdk/generated/campanile.simulator.v1.js";
 import { phone as phoneFrame } from "../../devices/phone.js";
+import { pretty } from "../../format.js";
 import { icon, tag } from "../../parts.js";
 import { computed, each, effect, h, onDispose, show, signal, untrack } from "../../view.js";
 import { islandStrip, labelOf, modelOf } from "./drawing.js";
@@ -63,15 +64,6 @@ export function panel({ context, t, words, model, phone, view, close }) {
     show(() => state.value, () => h("details", null, h("summary", null, t.content), h("pre", { tabindex: 0, class: "device-json" }, () => pretty(state.value?.contentStateJson || state.value?.payloadJson)))),
     show(() => state.value?.apnsId, () => h("a", { href: () => href(`trace/${state.value?.apnsId ?? ""}`) }, t.toTrace)),
     h("span", { class: "muted" }, () => phone.value.updateMs ? t.lastPush(format.ago(phone.value.updateMs)) : ""));
-}
-
-/** @param {string | undefined} json */
-function pretty(json) {
-  try {
-    return JSON.stringify(JSON.parse(json ?? ""), null, 2).slice(0, 12_000);
-  } catch {
-    return json ?? "";
-  }
 }
 
 /**

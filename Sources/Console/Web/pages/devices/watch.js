@@ -20,7 +20,7 @@ import { activitiesOf, alertsOf, appName } from "./wall.js";
  * @param {() => number} options.nowMs
  */
 export function liveWatch({ context, t, words, phone, nowMs }) {
-  const { client, caller, notify, fail, language } = context;
+  const { client, caller, notify, fail, format } = context;
   const look = signal(/** @type {LongLookModel | undefined} */ (undefined)), isBusy = signal(false);
   let address = { notificationId: "", receipt: "" }, isOwn = false, apnsId = "";
   const abort = new AbortController();
@@ -73,7 +73,7 @@ export function liveWatch({ context, t, words, phone, nowMs }) {
     face: () => {
       const now = nowMs(), first = activitiesOf(phone.value, now)[0];
       return {
-        clock: new Intl.DateTimeFormat(language, { hour: "numeric", minute: "2-digit", hourCycle: "h23" }).format(now),
+        clock: format.device(now).clock,
         card: first && present({ attributesType: first.screen.attributesType, attributesJson: first.screen.attributesJson,
           stateJson: first.state.contentStateJson, words, nowMs: now }).watch,
       };

@@ -3,7 +3,7 @@
 
 import { DeliveryService, NotificationsService } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { PushDeliveryService, PushTokensService } from "../../../sdk/generated/campanile.activities.v1.js";
-import { clean, durationMs } from "../../format.js";
+import { clean, durationMs, pretty } from "../../format.js";
 import { copyButton, empty, failure, field, icon, loaded, resource, skeleton, styles, when } from "../../parts.js";
 import { recognise } from "../../router.js";
 import { computed, h, onDispose, show, signal, untrack } from "../../view.js";
@@ -186,11 +186,6 @@ function notificationOf(json) {
   } catch {
     return "";
   }
-}
-
-/** @param {string} json */
-function pretty(json) {
-  try { return clean(JSON.stringify(JSON.parse(json), null, 2), 20_000); } catch { return clean(json, 20_000); }
 }
 
 /** Lists what may be traced. @param {Context} context @param {T} t */
