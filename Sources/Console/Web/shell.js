@@ -28,8 +28,9 @@ export function createShell({ client, caller, services, live, t, toasts, signOut
   listen(globalThis, "hashchange", () => {
     route.value = parseRoute(location.hash);
     isMenuOpen.value = false;
-    for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+    closeDialogs();
   });
+  onDispose(closeDialogs);
 
   /** @type {Context} */
   const context = {
@@ -56,20 +57,16 @@ export function createShell({ client, caller, services, live, t, toasts, signOut
     if (!found) return notFound(t);
     return untrack(() => {
       const content = signal(/** @type {Child} */ (null)), error = signal(/** @type {unknown} */ (undefined));
-      const retry = () => {
-        error.value = undefined;
-        void load();
-      };
       const load = async () => {
         try {
           const page = loadedPages[found.name] ??= (await found.load()).page;
-          content.value = () => boundary(() => page.render(context), (thrown) => failed(t, thrown, retry));
+          content.value = () => boundary(() => page.render(context), (thrown) => failed(t, thrown));
         } catch (thrown) {
           error.value = thrown;
         }
       };
       void load();
-      return [show(() => error.value, () => failed(t, error.value, retry), () => () => content.value)];
+      return [show(() => error.value, () => failed(t, error.value), () => () => content.value)];
     });
   };
   effect(() => { document.title = `${entry.value ? t.pages[entry.value.name] : t.failure.notFound} · Campanile`; });
@@ -124,6 +121,10 @@ export function createShell({ client, caller, services, live, t, toasts, signOut
     h("main", { id: "main", tabindex: -1 }, body), toasts.view(t));
 }
 
+function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
+}
+
 /** @param {EventTarget} target @param {string} name @param {(event: any) => void} listener */
 function listen(target, name, listener) {
   target.addEventListener(name, listener);
@@ -144,12 +145,12 @@ function ticks(isWanted) {
 /** @param {Context["t"]} t */
 const notFound = (t) => h("div", { class: "empty" }, icon("search"), h("h1", null, t.failure.notFound), h("p", null, t.failure.notFoundText));
 
-/** @param {Context["t"]} t @param {unknown} error @param {() => void} retry */
-function failed(t, error, retry) {
+/** Shows a failed page. Its button loads the console again: browsers keep the failure of a module. @param {Context["t"]} t @param {unknown} error */
+function failed(t, error) {
   console.warn("the page has failed:", error);
   return h("div", { class: "empty", role: "alert" }, icon("alert"), h("h1", null, t.failure.title), h("p", null, t.failure.explanation),
     h("details", null, h("summary", null, t.failure.details), h("code", null, String(error))),
-    h("button", { type: "button", class: "primary", onclick: retry }, t.failure.retry));
+    h("button", { type: "button", class: "primary", onclick: () => location.reload() }, t.failure.retry));
 }
 
 /** @param {{ palette: () => void, help: () => void, go: (name: string) => void }} actions */
