@@ -1,6 +1,6 @@
 // The parts that pages share: icons, states of a page, buttons that copy, dialogs, and what loads.
 
-import { h, onDispose, Scope, signal, svg, untrack } from "./view.js";
+import { computed, h, onDispose, Scope, show, signal, svg } from "./view.js";
 
 /** @import { Child, Context, Props, Readable } from "./types.d.ts" */
 
@@ -39,10 +39,25 @@ let fields = 1;
 /** Returns a button that copies a text. @param {Context} context @param {string} text @param {string} [label] */
 export const copyButton = ({ t, notify }, text, label = t.copy) => iconButton("copy", label, {
   onclick: async () => {
-    await navigator.clipboard.writeText(text);
-    notify(t.copied);
+    try {
+      await navigator.clipboard.writeText(text);
+      notify(t.copied);
+    } catch {
+      // Browsers have no clipboard on pages of plain HTTP, except those of the same machine.
+      notify(t.notCopied, { kind: "error" });
+    }
   },
 });
+
+/** Returns the mark of a list that has missed changes. @param {Context} context @param {Readable<number>} gapMs The time; 0 for none. */
+export const gapMark = ({ t, format }, gapMs) => show(() => gapMs.value > 0,
+  () => h("p", { class: "gap", role: "status" }, icon("alert"), () => t.gap(format.clock(gapMs.value).slice(0, 8))));
+
+/** Follows a value, and keeps the last one after it has gone. @template T @param {Readable<T | undefined>} value */
+export function keep(value) {
+  let last = value.value;
+  return /** @type {Readable<T>} */ (computed(() => last = value.value ?? last));
+}
 
 /** Returns the text of an error for people. @param {Context["t"]} t @param {unknown} error */
 export function errorText(t, error) {
@@ -61,7 +76,7 @@ export function failure({ t }, error, retry) {
 }
 
 /**
- * Something that is read, and read again. A newer reading replaces an older one, which keeps its value until then.
+ * A value that is read, and read again. A newer reading replaces an older one, which keeps its value until then.
  *
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} read
@@ -124,7 +139,6 @@ export function openDialog(t, title, content, props = {}) {
       content(close));
     return dialog;
   });
-  onDispose(() => dialog.close());
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
@@ -142,11 +156,18 @@ export function styles(url) {
 }
 
 /**
- * Shows a part of a page whose module is loaded when it is needed.
+ * Shows a part of a page whose module is loaded when it is first shown. A failure is that of the page.
  *
- * @template T
- * @param {Context} context
- * @param {() => Promise<T>} load
- * @param {(module: T) => Child} content
+ * @template M
+ * @param {() => Promise<M>} load
+ * @param {(module: M) => Child} render
  */
-export const lazily = (context, load, content) => loaded(context, resource(load), (module) => untrack(() => content(module)));
+export function later(load, render) {
+  const module = signal(/** @type {{ loaded?: M, error?: unknown }} */ ({}));
+  load().then((loaded) => { module.value = { loaded }; }, (error) => { module.value = { error }; });
+  return show(() => Object.keys(module.value).length > 0, () => {
+    const { loaded, error } = module.value;
+    if (loaded === undefined) throw error;
+    return render(loaded);
+  });
+}

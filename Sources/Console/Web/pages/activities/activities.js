@@ -1,7 +1,6 @@
 // Live Activities: what is live, what has ended, one in full, and the controls to simulate one.
 
-import { empty, failure, icon, skeleton, styles, tag, when } from "../../parts.js";
-import { later } from "../../devices/later.js";
+import { empty, failure, gapMark, icon, keep, later, skeleton, styles, tag, when } from "../../parts.js";
 import { clean } from "../../format.js";
 import { computed, each, h, show } from "../../view.js";
 import { createModel } from "./model.js";
@@ -43,25 +42,19 @@ function lists(context, t) {
     h("span", { class: "muted grow", role: "status" }, () => model.isLoading.value ? "" : t.liveCount(liveCount.value)),
     caller.may("activities:write") && h("button", { type: "button", class: "primary", onclick: () => import("./start.js").then(({ openStart }) => openStart(context, t, model), context.fail) }, icon("plus"), t.form.title));
   return [tools,
-    show(() => model.gapMs.value > 0, () => h("p", { class: "gap", role: "status" }, icon("alert"), () => context.t.gap(context.format.clock(model.gapMs.value).slice(0, 8)))),
+    gapMark(context, model.gapMs),
     show(() => model.error.value, () => failure(context, model.error.value, model.load)),
     h("div", { class: "activity-split", "data-open": () => String(open.value !== undefined) },
       h("div", { class: "activity-list" }, show(() => model.isLoading.value && model.list.value.length === 0, () => skeleton(context.t.loading, 5),
         () => show(() => listed.value.length > 0, () => table(context, t, model, listed, showsEnded, id),
           () => showsEnded.value ? empty("clock", t.ended, t.emptyEnded) : empty("activities", t.emptyTitle, t.emptyText)))),
       show(() => open.value, () => keyed(id, () => h("div", null, later(() => import("./detail.js"), ({ detail }) => detail({
-        context, t, model, activity: /** @type {Readable<Activity>} */ (keep(open)), close: () => navigate("activities", route.value.query) })))),
+        context, t, model, activity: keep(open), close: () => navigate("activities", route.value.query) })))),
       () => id.value && !model.isLoading.value ? h("p", { class: "message" }, t.detail.loadFailed, " ", h("a", { href: href("activities") }, t.close)) : null))];
 }
 
 /** Makes a part anew when an id changes. @param {Readable<string>} id @param {() => Node} part */
 const keyed = (id, part) => each(() => [id.value], (key) => key, part);
-
-/** @param {Readable<Activity | undefined>} open */
-function keep(open) {
-  let last = open.value;
-  return computed(() => last = open.value ?? last);
-}
 
 /** @param {Context} context @param {T} t @param {Model} model @param {Readable<readonly Activity[]>} listed @param {Readable<boolean>} showsEnded @param {Readable<string>} id */
 function table(context, t, model, listed, showsEnded, id) {

@@ -1,7 +1,6 @@
 // The wall: every phone and watch that the suite pushes to, as it looks now.
 
-import { empty, failure, icon, skeleton, styles, tag } from "../../parts.js";
-import { later } from "../../devices/later.js";
+import { empty, failure, gapMark, keep, later, skeleton, styles, tag } from "../../parts.js";
 import { computed, each, h, onDispose, show, signal } from "../../view.js";
 import { createModel } from "./model.js";
 import { activitiesOf, alertsOf, appName } from "./wall.js";
@@ -63,11 +62,11 @@ function content(context, t, words) {
         tile({ context, t, words, model, phone, view: () => view.value, open: (id) => change({ device: id }), isOpen: (id) => open.value?.id === id }))),
       show(() => phones.value.length > shown.value.length, () => h("button", { type: "button", class: "wall-more",
         onclick: () => { more.value += shownMax; } }, () => t.moreDevices(phones.value.length - shown.value.length)))),
-    show(() => open.value, () => later(() => import("./panel.js"), ({ panel }) => panel({ context, t, words, model, phone: /** @type {Readable<Phone>} */ (keep(open)), view: () => view.value,
+    show(() => open.value, () => later(() => import("./panel.js"), ({ panel }) => panel({ context, t, words, model, phone: keep(open), view: () => view.value,
       close: () => change({ device: undefined }) }))));
 
   return [head,
-    show(() => model.gapMs.value > 0, () => h("p", { class: "gap", role: "status" }, icon("alert"), () => context.t.gap(context.format.clock(model.gapMs.value).slice(0, 8)))),
+    gapMark(context, model.gapMs),
     show(() => absent.has(code.value), () => noSimulator(t), () => show(() => model.error.value,
       () => failure(context, model.error.value, model.load),
       () => show(() => model.isLoading.value && model.phones.value.length === 0, () => skeleton(context.t.loading, 6), () => [
@@ -75,12 +74,6 @@ function content(context, t, words) {
         show(() => model.phones.value.length > 0, wall, () => empty("devices", t.emptyTitle, t.emptyText,
           h("a", { class: "button", href: context.href("activities") }, t.toActivities))),
       ])))];
-}
-
-/** Follows a phone, and keeps the last one while the panel closes. @param {Readable<Phone | undefined>} open */
-function keep(open) {
-  let last = open.value;
-  return computed(() => last = open.value ?? last);
 }
 
 /** @param {T} t */

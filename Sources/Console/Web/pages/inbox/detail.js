@@ -25,6 +25,9 @@ export function detail(context, t, model, names) {
   };
 }
 
+/** Opens the dialog about a later time. @param {Context} context @param {T} t @param {Model} model @param {string[]} ids */
+export const snooze = (context, t, model, ids) => import("./snooze.js").then(({ openSnooze }) => openSnooze(context, t, model, ids), context.fail);
+
 /** @param {Context} context @param {T} t @param {Model} model */
 const backLink = ({ href, route }, t, model) =>
   h("a", { class: "button quiet inbox-back", href: href(`inbox/${model.place.value}`, route.value.query) }, icon("back"), t.back);
@@ -49,7 +52,7 @@ function content(context, t, model, names, item) {
         : isScheduled ? h("button", { type: "button", class: "danger", onclick: () => cancel(context, t, model, id) }, t.cancelSchedule) : [
           item.readTime ? iconButton("unread", t.markUnread, { onclick: () => model.mark(false, [id]) })
             : iconButton("read", t.markRead, { onclick: () => model.mark(true, [id]) }),
-          iconButton("clock", t.snooze, { onclick: async () => (await import("./snooze.js")).openSnooze(context, t, model, [id]) }),
+          iconButton("clock", t.snooze, { onclick: () => snooze(context, t, model, [id]) }),
           iconButton("trash", t.remove, { onclick: () => model.remove([id]) })]),
       h("a", { class: "button quiet", href: href(`trace/${id}`) }, icon("trace"), t.trace)),
     h("header", { class: "stack" }, h("h2", { dir: "auto" }, clean(item.title, 1024)),

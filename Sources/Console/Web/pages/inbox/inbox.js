@@ -1,9 +1,9 @@
 // The inbox: buckets, a list and what is open, side by side; one after another on a narrow screen.
 
 import { clean } from "../../format.js";
-import { empty, failure, icon, iconButton, lazily, skeleton, styles, when } from "../../parts.js";
+import { empty, failure, gapMark, icon, iconButton, later, skeleton, styles, when } from "../../parts.js";
 import { computed, each, h, onDispose, show, virtualList } from "../../view.js";
-import { detail } from "./detail.js";
+import { detail, snooze } from "./detail.js";
 import { createModel } from "./model.js";
 import { en } from "./texts.en.js";
 import { it } from "./texts.it.js";
@@ -28,12 +28,11 @@ export const page = {
       h("h1", { class: "hidden-text" }, context.t.pages.inbox), places(context, t, model),
       h("section", { class: "inbox-list", "aria-label": t.list },
         toolbar(context, t, model),
-        show(() => model.gapTime.value, () => h("p", { class: "gap", role: "status" }, icon("alert"),
-          context.t.gap(context.format.clock(model.gapTime.value).slice(0, 8)))),
+        gapMark(context, model.gapTime),
         show(() => model.error.value, () => h("div", { class: "pad" }, failure(context, model.error.value, model.refresh)),
           () => show(() => model.items.value.length > 0, () => list(context, t, model, names),
             () => h("div", null, () => model.isLoading.value ? h("div", { class: "pad" }, skeleton(context.t.loading, 8)) : nothing(t, model))))),
-      h("section", { class: "inbox-detail" }, show(isQuiet, () => lazily(context, () => import("./quiet.js"), ({ quietHours }) => quietHours(context, t)), () => detail(context, t, model, names))));
+      h("section", { class: "inbox-detail" }, show(isQuiet, () => later(() => import("./quiet.js"), ({ quietHours }) => quietHours(context, t)), () => detail(context, t, model, names))));
     keys(context, model, node);
     return node;
   },
@@ -48,11 +47,11 @@ function places(context, t, model) {
   icon(symbol), h("span", { class: "grow ellipsis" }, text),
   () => count() > 0 && h("span", { class: "count", "aria-label": t.unread(format.number(count())) }, format.number(count()))));
   return h("nav", { class: "inbox-places", "aria-label": t.buckets },
-    caller.may("notifications:write") && h("button", { type: "button", class: "primary", onclick: async () => (await import("./compose.js")).openCompose(context, t, model) }, icon("plus"), t.compose),
+    caller.may("notifications:write") && h("button", { type: "button", class: "primary", onclick: () => import("./compose.js").then(({ openCompose }) => openCompose(context, t, model), context.fail) }, icon("plus"), t.compose),
     h("ul", null, entry("all", "inbox", t.all, () => model.unread.value.total ?? 0), entry("scheduled", "clock", t.scheduled),
       entry("trash", "trash", t.trash), entry("quiet", "moon", t.quiet)),
     h("div", { class: "row places-head" }, h("h2", { class: "grow" }, t.buckets), caller.may("notifications:write") &&
-      iconButton("plus", t.newBucket, { onclick: async () => (await import("./compose.js")).openBucketForm(context, t, model) })),
+      iconButton("plus", t.newBucket, { onclick: () => import("./compose.js").then(({ openBucketForm }) => openBucketForm(context, t, model), context.fail) })),
     h("ul", { class: "bucket-list" }, each(model.buckets, ({ id }) => id, (bucket) => {
       const unread = () => model.unread.value.byBucket?.[bucket.value.id ?? ""] ?? 0;
       return h("li", null, h("a", {
@@ -80,7 +79,7 @@ function toolbar(context, t, model) {
     h("strong", { class: "grow" }, () => t.selected(model.selection.value.size)),
     () => isTrash.value ? h("button", { type: "button", onclick: () => model.restore() }, t.restore) : [
       iconButton("read", t.markRead, { onclick: () => model.mark(true) }), iconButton("unread", t.markUnread, { onclick: () => model.mark(false) }),
-      iconButton("clock", t.snooze, { onclick: async () => (await import("./snooze.js")).openSnooze(context, t, model, [...model.selection.value]) }),
+      iconButton("clock", t.snooze, { onclick: () => snooze(context, t, model, [...model.selection.value]) }),
       iconButton("trash", t.remove, { onclick: () => model.remove() })],
   ], () => [
     h("div", { class: "search grow" }, icon("search"), h("input", {
