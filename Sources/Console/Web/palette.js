@@ -50,7 +50,7 @@ export function openPalette(t, commands, open) {
 
 /** @param {Texts<typeof import("./texts/en.js").en>} t */
 export function openHelp(t) {
-  const { keys } = t.help, mac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+  const keys = t.help.keys, mac = /Mac|iPhone|iPad/.test(navigator.userAgent);
   /** @type {[string, [string[], string][]][]} */
   const groups = [
     [t.help.general, [

@@ -14,7 +14,7 @@ export const lockCard = (shown, look) => h("div", { class: "island-card" }, h("d
 export function islandForms(shown) {
   /** @type {PhoneModel} */
   const model = {
-    view: "home", clock: "", date: "", banners: [], app: "", badge: 0, hue: 0, connected: true, words: { stale: "", ended: "", noActivity: "", offline: "" },
+    view: "home", clock: "", date: "", banners: [], app: "", badge: 0, hue: 0, connected: true, words: { stale: "", ended: "", offline: "" },
     activities: [{ key: "", shown, look: "started", app: "" }],
   };
   return h("div", { class: "island-forms" }, /** @type {const} */ (["home", "minimal", "expanded"]).map((view) =>

@@ -22,7 +22,7 @@ import { symbolOf } from "./symbols.js";
  * @property {number} badge
  * @property {number} hue Of the wallpaper.
  * @property {boolean} connected
- * @property {{ stale: string, ended: string, noActivity: string, offline: string }} words
+ * @property {{ stale: string, ended: string, offline: string }} words
  */
 
 /** @param {string} app @param {number} hue */

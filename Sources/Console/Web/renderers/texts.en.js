@@ -9,7 +9,6 @@ export const en = {
   roomWaiting: "Waiting for peer",
   roomConnected: "Peer connected",
   room: (/** @type {string} */ id) => `Room ${id}`,
-  since: (/** @type {string} */ time) => `for ${time}`,
   timer: "Timer",
   paused: "Paused",
   completed: "Completed",

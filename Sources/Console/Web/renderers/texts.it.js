@@ -9,7 +9,6 @@ export const it = {
   roomWaiting: "In attesa dell’altro utente",
   roomConnected: "Altro utente connesso",
   room: (/** @type {string} */ id) => `Stanza ${id}`,
-  since: (/** @type {string} */ time) => `da ${time}`,
   timer: "Timer",
   paused: "In pausa",
   completed: "Completato",

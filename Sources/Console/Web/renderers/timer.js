@@ -12,7 +12,7 @@ const orange = "#FF9F0A", green = "#34C759", grey = "#8E8E93", red = "#FF453A";
  *
  * @param {Pick<RenderInput, "state" | "dates" | "nowMs">} input
  */
-export function timesOf({ state, dates, nowMs }) {
+function timesOf({ state, dates, nowMs }) {
   const startedMs = dateMs(member(state, "startedAt"), dates) ?? nowMs;
   const pausedMs = dateMs(member(state, "pausedAt"), dates);
   const durationMs = Math.max(0, numberOf(member(state, "duration"))) * 1000;

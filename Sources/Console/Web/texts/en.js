@@ -1,5 +1,4 @@
 export const en = {
-  console: "Campanile console",
   pages: {
     overview: "Overview", inbox: "Inbox", trace: "Trace", activities: "Activities", devices: "Devices",
   },
@@ -20,11 +19,9 @@ export const en = {
     open: "Go to…",
     placeholder: "Go to a page, or paste an id",
     pages: "Pages",
-    commands: "Commands",
     open1: (what = "") => `Open ${what}`,
     kinds: { notification: "notification", bucket: "bucket", key: "API key", uuid: "push or activity" },
     none: "Nothing matches. An id begins with n_ or b_, or is a UUID.",
-    results: (count = 0) => count === 1 ? "1 result" : `${count} results`,
   },
   help: {
     title: "Keyboard",
@@ -35,7 +32,6 @@ export const en = {
       goTrace: "Trace", next: "Next row", previous: "Previous row", select: "Select", archive: "Mark as read", remove: "Delete",
       open: "Open", close: "Close",
     },
-    then: "then",
   },
   connection: {
     connecting: "Connecting",
@@ -43,7 +39,6 @@ export const en = {
     waiting: (seconds = "") => `Reconnecting, last event ${seconds} ago`,
     waitingFirst: "Reconnecting",
     offline: "This device is offline. What is shown may be old.",
-    paused: "Not live",
     shared: (tabs = 1) => tabs === 1 ? "One connection" : `One connection for ${tabs} tabs`,
   },
   gap: (time = "") => `Changes were missed before ${time}; the list was read again.`,
@@ -68,9 +63,8 @@ export const en = {
     INVALID_ARGUMENT: "Something in the form is not valid.",
   },
   loading: "Loading",
-  cancel: "Cancel", close: "Close", save: "Save", undo: "Undo", copy: "Copy", copied: "Copied",
+  cancel: "Cancel", close: "Close", undo: "Undo", copy: "Copy", copied: "Copied",
   notCopied: "This browser does not allow copying here.",
-  more: "Load more", remove: "Delete",
-  yes: "Yes", no: "No", none: "None", dismiss: "Dismiss",
+  dismiss: "Dismiss",
   sessionEnded: "Your session has ended. Sign in to go on where you were.",
 };

@@ -2,7 +2,6 @@
 
 /** @type {Texts<typeof import("./en.js").en>} */
 export const it = {
-  console: "Console di Campanile",
   pages: {
     overview: "Panoramica", inbox: "Notifiche", trace: "Tracciato", activities: "Attività", devices: "Dispositivi",
   },
@@ -23,11 +22,9 @@ export const it = {
     open: "Vai a…",
     placeholder: "Vai a una pagina o incolla un id",
     pages: "Pagine",
-    commands: "Comandi",
     open1: (what = "") => `Apri ${what}`,
     kinds: { notification: "la notifica", bucket: "il bucket", key: "la chiave API", uuid: "il push o l’attività" },
     none: "Nessun risultato. Un id inizia con n_ o b_, oppure è un UUID.",
-    results: (count = 0) => count === 1 ? "1 risultato" : `${count} risultati`,
   },
   help: {
     title: "Tastiera",
@@ -38,7 +35,6 @@ export const it = {
       goTrace: "Tracciato", next: "Riga successiva", previous: "Riga precedente", select: "Seleziona",
       archive: "Segna come letta", remove: "Elimina", open: "Apri", close: "Chiudi",
     },
-    then: "poi",
   },
   connection: {
     connecting: "Connessione in corso",
@@ -46,7 +42,6 @@ export const it = {
     waiting: (seconds = "") => `Riconnessione, ultimo evento ${seconds} fa`,
     waitingFirst: "Riconnessione",
     offline: "Questo dispositivo è offline. I dati mostrati possono essere vecchi.",
-    paused: "Non in diretta",
     shared: (tabs = 1) => tabs === 1 ? "Una connessione" : `Una connessione per ${tabs} schede`,
   },
   gap: (time = "") => `Alcune modifiche prima delle ${time} sono andate perse; l’elenco è stato riletto.`,
@@ -71,8 +66,8 @@ export const it = {
     INVALID_ARGUMENT: "Qualcosa nel modulo non è valido.",
   },
   loading: "Caricamento",
-  cancel: "Annulla", close: "Chiudi", save: "Salva", undo: "Annulla", copy: "Copia", copied: "Copiato",
-  notCopied: "Questo browser non permette di copiare qui.", more: "Carica altri",
-  remove: "Elimina", yes: "Sì", no: "No", none: "Nessuno", dismiss: "Ignora",
+  cancel: "Annulla", close: "Chiudi", undo: "Annulla", copy: "Copia", copied: "Copiato",
+  notCopied: "Questo browser non permette di copiare qui.",
+  dismiss: "Ignora",
   sessionEnded: "La sessione è terminata. Accedi per continuare da dove eri.",
 };

@@ -44,7 +44,7 @@ export function payloadMeter({ format }, t, draft) {
     h("span", { class: "row wrap" }, h("span", { class: "muted grow" }, () => t.editor.size(format.number(now().size), format.number(now().limit))),
       () => now().excess > 0 && h("strong", { class: "meter-over", role: "alert" }, t.editor.excess(format.number(now().excess)), now().isRefused ? ` · ${t.editor.refused}` : "")));
   return {
-    node, isTooLarge: () => now().excess > 0,
+    node,
     /** Shows what a refusal has counted. @param {{ size: number, limit: number, excess: number }} measured */
     refuse: (measured) => { refused.value = { ...measured, draft: JSON.stringify(draft()) }; },
   };

@@ -1,7 +1,7 @@
 // The size of a Live Activity's push, as APNs counts it: the bytes of the whole payload. Pure.
 
-export const payloadBytesMax = 4096;
-export const broadcastBytesMax = 5120;
+const payloadBytesMax = 4096;
+const broadcastBytesMax = 5120;
 
 const bytes = (/** @type {string} */ text) => new TextEncoder().encode(text).length;
 

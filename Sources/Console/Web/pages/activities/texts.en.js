@@ -1,5 +1,5 @@
 export const en = {
-  live: "Live", ended: "Ended", list: "Activities", start: "Start", close: "Back to the list", refresh: "Update",
+  live: "Live", ended: "Ended", list: "Activities", close: "Back to the list",
   liveCount: (count = 0) => `${count} live`,
   status: {
     ACTIVITY_STATUS_UNSPECIFIED: "–", ACTIVITY_STATUS_SCHEDULED: "Scheduled", ACTIVITY_STATUS_STARTING: "Starting", ACTIVITY_STATUS_ACTIVE: "Active",
@@ -12,7 +12,6 @@ export const en = {
   driver: { timer: "Timer", room: "Room", unread: "Unread", caller: "App" },
   origin: { ACTIVITY_ORIGIN_UNSPECIFIED: "–", ACTIVITY_ORIGIN_LOCAL: "Started by the app", ACTIVITY_ORIGIN_REMOTE: "Started by a push" },
   columns: { activity: "Activity", driver: "Driver", tokens: "Tokens", ends: "Ends in", updated: "Updated", ended: "Ended" },
-  tokens: (count = 0) => count === 1 ? "1 token" : `${count} tokens`,
   noTokens: "No token: the state waits for one",
   emptyTitle: "No live activity",
   emptyText: "A Live Activity that an app starts, or that a push starts, appears here with its state, its tokens and its pushes.",
@@ -23,22 +22,22 @@ export const en = {
     title: (id = "") => `Activity ${id}`,
     state: "content-state", changes: "What changed", noChange: "No change since you opened it.", attributes: "Attributes", tokens: "Tokens", pushes: "Newest pushes",
     noPushes: "No push yet.", facts: "Facts", app: "App", environment: "Environment", started: "Started", expires: "Ends by itself", stale: "Stale from", score: "Relevance score",
-    timestamp: "aps.timestamp", group: "Group", channel: "Channel", renews: "Renews after 8 hours", pushesStopped: "Pushes are stopped", endedAt: "Ended",
-    member: "Member", before: "Before", after: "Now", added: "new", removed: "gone", changed: "changed", retired: (reason = "") => `retired: ${reason}`, loadFailed: "This activity could not be read.",
+    timestamp: "aps.timestamp", group: "Group", channel: "Channel", pushesStopped: "Pushes are stopped", endedAt: "Ended",
+    member: "Member", before: "Before", after: "Now", added: "new", removed: "gone", retired: (reason = "") => `retired: ${reason}`, loadFailed: "This activity could not be read.",
     toTrace: (id = "") => `Trace push ${id}`, toDevice: "See it on the devices",
   },
   act: {
     update: "Update", end: "End", endNow: "End and remove", pause: "Pause", resume: "Resume", stop: "Stop", complete: "Complete", connected: "Peer connected", waiting: "Peer left",
     leave: "Leave the room", stopPushes: "Stop pushes", startPushes: "Continue pushes", disconnect: "Disconnect all rooms",
   },
-  done: { updated: "Updated", ended: "Ended", started: "Started", disconnected: (count = 0) => count === 1 ? "1 room ended" : `${count} rooms ended` },
+  done: { updated: "Updated", started: "Started", disconnected: (count = 0) => count === 1 ? "1 room ended" : `${count} rooms ended` },
   driven: "A driver derives this state; use its buttons.",
   form: {
     title: "Start an activity", kind: "Kind", kinds: { caller: "State of the app", timer: "Timer", room: "Room", unread: "Unread notifications" },
-    app: "App (bundle id)", environment: "Environment", origin: "Start", local: "The app shows it already", remote: "Start it by a push", attributesType: "Attributes type",
+    app: "App (bundle id)", environment: "Environment", remote: "Start it by a push", attributesType: "Attributes type",
     attributes: "Attributes (JSON)", state: "content-state (JSON)", alertTitle: "Alert: title", alertBody: "Alert: text", sound: "With a sound", method: "Name", session: "Session",
     duration: "Minutes; empty for no end", completes: "Completes by itself", room: "Room id (48 hexadecimal digits)", items: "Notifications to show", staleAfter: "Stale after minutes",
-    score: "Relevance score", send: "Start", update: "Update", needed: "A remote start needs attributes and an alert.", url: "URL of a tap",
+    score: "Relevance score", send: "Start", needed: "A remote start needs attributes and an alert.", url: "URL of a tap",
   },
   editor: {
     syntax: "This is not JSON.", object: "This must be a JSON object.", meter: "Size of the payload",

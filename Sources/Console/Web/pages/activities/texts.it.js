@@ -2,7 +2,7 @@
 
 /** @type {Texts<typeof import("./texts.en.js").en>} */
 export const it = {
-  live: "In corso", ended: "Terminate", list: "Attività", start: "Avvia", close: "Torna all’elenco", refresh: "Aggiorna",
+  live: "In corso", ended: "Terminate", list: "Attività", close: "Torna all’elenco",
   liveCount: (count = 0) => `${count} in corso`,
   status: {
     ACTIVITY_STATUS_UNSPECIFIED: "–", ACTIVITY_STATUS_SCHEDULED: "Programmata", ACTIVITY_STATUS_STARTING: "In avvio", ACTIVITY_STATUS_ACTIVE: "Attiva",
@@ -15,7 +15,6 @@ export const it = {
   driver: { timer: "Timer", room: "Stanza", unread: "Non lette", caller: "App" },
   origin: { ACTIVITY_ORIGIN_UNSPECIFIED: "–", ACTIVITY_ORIGIN_LOCAL: "Avviata dall’app", ACTIVITY_ORIGIN_REMOTE: "Avviata da un push" },
   columns: { activity: "Attività", driver: "Origine", tokens: "Token", ends: "Termina tra", updated: "Aggiornata", ended: "Terminata" },
-  tokens: (count = 0) => `${count} token`,
   noTokens: "Nessun token: lo stato ne aspetta uno",
   emptyTitle: "Nessuna attività in corso",
   emptyText: "Un’attività in tempo reale avviata da un’app o da un push appare qui con il suo stato, i suoi token e i suoi push.",
@@ -26,22 +25,22 @@ export const it = {
     title: (id = "") => `Attività ${id}`,
     state: "content-state", changes: "Che cosa è cambiato", noChange: "Nessun cambiamento da quando l’hai aperta.", attributes: "Attributi", tokens: "Token", pushes: "Ultimi push",
     noPushes: "Ancora nessun push.", facts: "Dati", app: "App", environment: "Ambiente", started: "Avviata", expires: "Termina da sola", stale: "Non aggiornata da", score: "Punteggio di rilevanza",
-    timestamp: "aps.timestamp", group: "Gruppo", channel: "Canale", renews: "Si rinnova dopo 8 ore", pushesStopped: "I push sono fermi", endedAt: "Terminata",
-    member: "Membro", before: "Prima", after: "Ora", added: "nuovo", removed: "rimosso", changed: "cambiato", retired: (reason = "") => `ritirato: ${reason}`, loadFailed: "Non è stato possibile leggere questa attività.",
+    timestamp: "aps.timestamp", group: "Gruppo", channel: "Canale", pushesStopped: "I push sono fermi", endedAt: "Terminata",
+    member: "Membro", before: "Prima", after: "Ora", added: "nuovo", removed: "rimosso", retired: (reason = "") => `ritirato: ${reason}`, loadFailed: "Non è stato possibile leggere questa attività.",
     toTrace: (id = "") => `Traccia il push ${id}`, toDevice: "Guardala sui dispositivi",
   },
   act: {
     update: "Aggiorna", end: "Termina", endNow: "Termina e rimuovi", pause: "Pausa", resume: "Riprendi", stop: "Ferma", complete: "Completa", connected: "Utente connesso", waiting: "Utente uscito",
     leave: "Lascia la stanza", stopPushes: "Ferma i push", startPushes: "Riprendi i push", disconnect: "Disconnetti tutte le stanze",
   },
-  done: { updated: "Aggiornata", ended: "Terminata", started: "Avviata", disconnected: (count = 0) => count === 1 ? "1 stanza terminata" : `${count} stanze terminate` },
+  done: { updated: "Aggiornata", started: "Avviata", disconnected: (count = 0) => count === 1 ? "1 stanza terminata" : `${count} stanze terminate` },
   driven: "Questo stato lo produce il servizio; usa i suoi pulsanti.",
   form: {
     title: "Avvia un’attività", kind: "Tipo", kinds: { caller: "Stato dell’app", timer: "Timer", room: "Stanza", unread: "Notifiche non lette" },
-    app: "App (bundle id)", environment: "Ambiente", origin: "Avvio", local: "L’app la mostra già", remote: "Avviala con un push", attributesType: "Tipo degli attributi",
+    app: "App (bundle id)", environment: "Ambiente", remote: "Avviala con un push", attributesType: "Tipo degli attributi",
     attributes: "Attributi (JSON)", state: "content-state (JSON)", alertTitle: "Avviso: titolo", alertBody: "Avviso: testo", sound: "Con un suono", method: "Nome", session: "Sessione",
     duration: "Minuti; vuoto senza fine", completes: "Si completa da solo", room: "Id della stanza (48 cifre esadecimali)", items: "Notifiche da mostrare", staleAfter: "Non aggiornata dopo minuti",
-    score: "Punteggio di rilevanza", send: "Avvia", update: "Aggiorna", needed: "Un avvio remoto richiede attributi e un avviso.", url: "URL di un tocco",
+    score: "Punteggio di rilevanza", send: "Avvia", needed: "Un avvio remoto richiede attributi e un avviso.", url: "URL di un tocco",
   },
   editor: {
     syntax: "Questo non è JSON.", object: "Deve essere un oggetto JSON.", meter: "Dimensione del payload",

@@ -34,7 +34,7 @@ export function modelOf({ context, t, words, phone, view, nowMs }) {
       app: appName(phone.app), title: textOf(alert.title), subtitle: textOf(alert.subtitle), body: textOf(alert.body),
       time: context.format.ago(state.showTime),
     })),
-    words: { stale: t.looks.stale, ended: t.looks.ended, noActivity: t.noActivity, offline: t.offline },
+    words: { stale: t.looks.stale, ended: t.looks.ended, offline: t.offline },
     ticks: activities.some(({ shown, look }) => shown.ticks && look !== "ended"),
   };
 }

@@ -121,6 +121,6 @@ export function createModel({ client, caller, watch, fail }) {
   });
   void load();
   void loadFaults();
-  return { phones, screens, isLoading, error, gapMs, nowMs, faults, owners, load, changeFaults };
+  return { phones, isLoading, error, gapMs, nowMs, faults, load, changeFaults };
 }
 /** @typedef {ReturnType<typeof createModel>} Model */

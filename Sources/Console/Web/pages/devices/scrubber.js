@@ -2,7 +2,7 @@
 
 /** @import { ScreenState } from "../../../sdk/generated/campanile.simulator.v1.js" */
 
-export const statesMax = 20;
+const statesMax = 20;
 
 /**
  * @typedef {object} Scrubber

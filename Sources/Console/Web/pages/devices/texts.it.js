@@ -2,7 +2,6 @@
 
 /** @type {Texts<typeof import("./texts.en.js").en>} */
 export const it = {
-  lead: "Che cosa mostrano ora i dispositivi, secondo l’APNs simulato.",
   views: "Mostra",
   view: { lock: "Blocco schermo", home: "Schermata Home", expanded: "Espansa", minimal: "Minima" },
   app: "App",
@@ -10,14 +9,11 @@ export const it = {
   phoneOf: (name = "") => `iPhone di ${name}`,
   watchOf: (name = "") => `Watch di ${name}`,
   open: (name = "") => `Dettagli di ${name}`,
-  count: (count = 0) => count === 1 ? "1 dispositivo" : `${count} dispositivi`,
   moreDevices: (count = 0) => `Mostra altri ${count}`,
   looks: { started: "In corso", stale: "Non aggiornata", ended: "Terminata", dismissed: "Rimossa" },
-  noActivity: "Nessuna attività",
   nothingShown: "Non mostra nulla",
   badge: (count = 0) => `Badge ${count}`,
   offline: "Non connesso ad APNs",
-  connected: "Connesso",
   island: "Dynamic Island",
   lastPush: (ago = "") => `ultimo push ${ago}`,
   budget: "Budget di priorità 10",
@@ -38,7 +34,6 @@ export const it = {
   scrubValue: (number = "", time = "") => `Stato ${number}, ${time}`,
   live: "Segui il più recente",
   looking: (time = "") => `Com’era alle ${time}`,
-  push: "Push",
   toTrace: "Traccia questo push",
   event: {
     SCREEN_EVENT_UNSPECIFIED: "–", SCREEN_EVENT_START: "Avvio", SCREEN_EVENT_UPDATE: "Aggiornamento", SCREEN_EVENT_END: "Fine", SCREEN_EVENT_ALERT: "Avviso",
@@ -49,7 +44,6 @@ export const it = {
   },
   priority: (priority = 0) => `priorità ${priority}`,
   content: "content-state",
-  payload: "Payload",
   noStates: "Nessun push ha ancora mostrato qualcosa.",
   close: "Torna alla parete",
   connect: "Connetti",
@@ -58,7 +52,6 @@ export const it = {
   invalidate: "Invalida il token",
   invalidated: "Da ora APNs rifiuta il token.",
   invalid: (reason = "") => `Rifiutato: ${reason}`,
-  watch: "Watch",
   watchWords: { mark: "Segna come letta", remove: "Elimina", open: "Apri", action: "Azione" },
   invoked: (label = "") => `${label}: fatto`,
   opens: (target = "") => `Il watch apre ${target}`,

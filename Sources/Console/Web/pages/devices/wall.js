@@ -17,7 +17,7 @@ import { hueOf } from "../../renderers/values.js";
  */
 
 /** @param {string | undefined} time */
-export const timeMs = (time) => time ? Date.parse(time) || 0 : 0;
+const timeMs = (time) => time ? Date.parse(time) || 0 : 0;
 
 /** Returns the last part of a bundle id. @param {string | undefined} app */
 export const appName = (app = "") => app.split(".").at(-1) || app || "–";

@@ -5,7 +5,7 @@ export const en = {
     schedule: "Schedule", sent: "Published", scheduled: (time = "") => `Scheduled for ${time}`, name: "Name", create: "Create",
     noBucket: "Create a bucket first.",
   },
-  snoozes: { hour: "In one hour", evening: "This evening", morning: "Tomorrow morning", other: "Another time", until: "Until" },
+  snoozes: { hour: "In one hour", evening: "This evening", morning: "Tomorrow morning", other: "Another time" },
   quietTexts: {
     explanation: "During quiet hours notifications are held. Critical ones are not.",
     zone: (zone = "") => `Times are in ${zone}.`, none: "There are no quiet hours.", add: "Add a window", days: "Days", from: "From", to: "To",

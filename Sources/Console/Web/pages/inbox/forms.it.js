@@ -8,7 +8,7 @@ export const it = {
     send: "Pubblica", schedule: "Programma", sent: "Pubblicata", scheduled: (time = "") => `Programmata per ${time}`, name: "Nome",
     create: "Crea", noBucket: "Crea prima un bucket.",
   },
-  snoozes: { hour: "Tra un’ora", evening: "Stasera", morning: "Domani mattina", other: "Un altro orario", until: "Fino a" },
+  snoozes: { hour: "Tra un’ora", evening: "Stasera", morning: "Domani mattina", other: "Un altro orario" },
   quietTexts: {
     explanation: "Durante le ore di silenzio le notifiche sono trattenute. Quelle critiche no.",
     zone: (zone = "") => `Gli orari sono in ${zone}.`, none: "Non ci sono ore di silenzio.", add: "Aggiungi una fascia", days: "Giorni",

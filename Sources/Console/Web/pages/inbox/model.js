@@ -25,16 +25,16 @@ export function createModel(context, t) {
   let generation = 0;
 
   /**
-   * @param {string} pageToken @param {AbortSignal} [abort]
+   * @param {string} pageToken
    * @returns {Promise<{ notifications?: Notification[] | undefined, nextPageToken?: string | undefined }>}
    */
-  const page = (pageToken, abort) => {
-    const options = abort && { signal: abort }, paging = { pageSize, ...(pageToken && { pageToken }) };
+  const page = (pageToken) => {
+    const paging = { pageSize, ...(pageToken && { pageToken }) };
     const bucket = bucketId.value && { bucketId: bucketId.value };
-    if (place.value === "trash") return client.call(Service.listDeletedNotifications, paging, options);
-    if (place.value === "scheduled") return client.call(Service.listScheduledNotifications, paging, options);
-    if (query.value) return client.call(Service.searchNotifications, { ...paging, ...bucket, query: query.value }, options);
-    return client.call(Service.listNotifications, { ...paging, ...bucket, ...(unreadOnly.value && { unreadOnly: true }) }, options);
+    if (place.value === "trash") return client.call(Service.listDeletedNotifications, paging);
+    if (place.value === "scheduled") return client.call(Service.listScheduledNotifications, paging);
+    if (query.value) return client.call(Service.searchNotifications, { ...paging, ...bucket, query: query.value });
+    return client.call(Service.listNotifications, { ...paging, ...bucket, ...(unreadOnly.value && { unreadOnly: true }) });
   };
   const reload = async () => {
     const current = ++generation;
@@ -183,7 +183,7 @@ export function createModel(context, t) {
   };
   return {
     items, nextPage, isLoading, error, buckets, unread, selection, gapTime, fresh, place, openId, query, unreadOnly, bucketId,
-    reload, more, refresh, reloadBuckets, mark, remove, restore, markAll, open, move, toggle, patch, attempt,
+    reload, more, refresh, reloadBuckets, mark, remove, restore, markAll, open, move, toggle, attempt,
     /** @param {() => boolean} look */
     followTop: (look) => { isAtTop = look; },
   };

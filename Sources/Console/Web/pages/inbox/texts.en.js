@@ -17,7 +17,7 @@ export const en = {
   emptySearch: "No notification has these words.", emptyUnread: "Everything is read.", emptyTrash: "Deleted notifications stay here for 30 days.",
   emptyScheduled: "Nothing is scheduled.", pick: "No notification is selected", pickText: "Choose one from the list, or press j.",
   notFound: "This notification does not exist, or is not yours.",
-  showImage: "Show the image", imageHint: (host = "") => `Loading it tells ${host} your address.`, loadKept: "Show",
+  imageHint: (host = "") => `Loading it tells ${host} your address.`, loadKept: "Show",
   actions: "Actions", ran: (state = "") => `Action: ${state}`,
   states: {
     DELIVERY_STATE_SCHEDULED: "Scheduled", DELIVERY_STATE_HELD: "Held", DELIVERY_STATE_SENT: "Handed over",

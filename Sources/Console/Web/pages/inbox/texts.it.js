@@ -21,7 +21,7 @@ export const it = {
   emptyTrash: "Le notifiche eliminate restano qui per 30 giorni.", emptyScheduled: "Nulla è programmato.",
   pick: "Nessuna notifica selezionata", pickText: "Scegline una dall’elenco, o premi j.",
   notFound: "Questa notifica non esiste, o non è tua.",
-  showImage: "Mostra l’immagine", imageHint: (host = "") => `Caricandola, ${host} vede il tuo indirizzo.`, loadKept: "Mostra",
+  imageHint: (host = "") => `Caricandola, ${host} vede il tuo indirizzo.`, loadKept: "Mostra",
   actions: "Azioni", ran: (state = "") => `Azione: ${state}`,
   states: {
     DELIVERY_STATE_SCHEDULED: "Programmata", DELIVERY_STATE_HELD: "Trattenuta", DELIVERY_STATE_SENT: "Passata all’invio",

@@ -8,6 +8,6 @@ export const en = {
   steps: {
     bucket: "Create a bucket", publish: "Publish a notification", device: "Register a device", trace: "See what became of it",
   },
-  done: "Done", open: "Open", allDone: "Everything is set up.", devicesHint: "An app registers its token by itself when it is opened; this does it by hand.",
+  done: "Done", open: "Open", devicesHint: "An app registers its token by itself when it is opened; this does it by hand.",
   keys: { title: "API keys", id: "Id", principal: "Principal", scopes: "Scopes", used: "Last use", description: "Description", all: "All keys" },
 };

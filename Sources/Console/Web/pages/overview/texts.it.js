@@ -11,7 +11,7 @@ export const it = {
   steps: {
     bucket: "Crea un bucket", publish: "Pubblica una notifica", device: "Registra un dispositivo", trace: "Guarda che fine ha fatto",
   },
-  done: "Fatto", open: "Da fare", allDone: "È tutto pronto.",
+  done: "Fatto", open: "Da fare",
   devicesHint: "Un’app registra il suo token da sola quando viene aperta; questo lo fa a mano.",
   keys: { title: "Chiavi API", id: "Id", principal: "Identità", scopes: "Permessi", used: "Ultimo uso", description: "Descrizione", all: "Tutte le chiavi" },
 };

@@ -58,7 +58,7 @@ export const en = {
   },
   facts: {
     release: "until", device: "device", attempts: (count = 0) => count === 1 ? "1 attempt" : `${count} attempts`, latency: "answer after", status: "Status",
-    kind: "Kind", app: "App", environment: "Environment", token: "Token", registered: "Registered", retired: "Retired", reason: "Reason",
+    kind: "Kind", app: "App", environment: "Environment", token: "Token", registered: "Registered", retired: "Retired",
     payload: "Payload", trace: "Trace id", inUse: "in use", time: "Time", id: "apns-id",
   },
 };

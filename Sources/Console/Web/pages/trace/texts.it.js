@@ -62,7 +62,7 @@ export const it = {
   },
   facts: {
     release: "fino a", device: "dispositivo", attempts: (count = 0) => count === 1 ? "1 tentativo" : `${count} tentativi`, latency: "risposta dopo",
-    status: "Stato", kind: "Tipo", app: "App", environment: "Ambiente", token: "Token", registered: "Registrato", retired: "Ritirato", reason: "Motivo",
+    status: "Stato", kind: "Tipo", app: "App", environment: "Ambiente", token: "Token", registered: "Registrato", retired: "Ritirato",
     payload: "Contenuto", trace: "Id della traccia", inUse: "in uso", time: "Ora", id: "apns-id",
   },
 };
