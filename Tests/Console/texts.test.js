@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 
-// Types check that a language misses no text. This checks that no text is empty, unused, or a mistaken copy of the English one.
+// Types check that a language misses no text.
+// This checks that no text is empty, unused, or a mistaken copy of the English one.
 const web = new URL("../../Sources/Console/Web/", import.meta.url);
 // Words that both languages share.
 const shared = new Set(["Menu", "Inbox", "UTC", "Bucket", "PIN", "Push", "App", "Token", "No", "apns-id", "Email", "Timer", "Payload", "Lock Screen", "Dynamic Island", "{}"]);

@@ -43,10 +43,18 @@ def blocks(path, text):
             yield start, mark == "///", block
         block, mark = ([found[2]], found[1]) if found else ([], None)
         start = number
+    if path.endswith((".js", ".ts")):
+        for found in re.finditer(r"/\*\*(.*?)\*/", text, re.DOTALL):
+            yield text[: found.start()].count("\n") + 1, True, [described(line) for line in found[1].split("\n")]
     if path.endswith(".py"):
         for found in re.finditer(r'"""(.*?)"""', text, re.DOTALL):
             if text[: found.start()].rstrip().endswith((":", "")) and text[: found.start()].rsplit("\n", 1)[-1].strip() == "":
                 yield text[: found.start()].count("\n") + 1, False, found[1].split("\n")
+
+
+def described(line):
+    """The words of a line of JSDoc: without its asterisk, and without tags, whose types are code."""
+    return re.sub(r"(^|\s)@\w.*$", "", re.sub(r"^\s*\* ?", "", line))
 
 
 def plain(line):

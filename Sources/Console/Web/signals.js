@@ -10,7 +10,7 @@ let created = 0;
 /** @type {Set<Computation>} */
 const queue = new Set();
 
-/** What ends together: effects, listeners and rows of a part of the page. */
+/** The effects, listeners and rows of a part of the page, which end together. */
 export class Scope {
   /** @type {Set<Scope | (() => void)>} */
   ends = new Set();

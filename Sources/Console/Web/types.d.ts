@@ -8,10 +8,10 @@ export interface Readable<T> {
   readonly value: T;
 }
 
-/** A value, or what yields it. */
+/** A value, or a signal or function that yields it. */
 export type Reactive<T> = T | Readable<T> | (() => T);
 
-/** What an element may contain. Functions and signals are followed; null, undefined and booleans show nothing. */
+/** The contents of an element. Functions and signals are followed; null, undefined and booleans show nothing. */
 export type Child = string | number | boolean | null | undefined | Node | Child[] | (() => Child) | Readable<unknown>;
 
 /** Attributes, `onNAME` listeners, `style` (an object), and `ref`, which receives the element. */
@@ -25,7 +25,7 @@ export type Texts<T> = {
     : Texts<T[K]>;
 };
 
-/** The one who uses the console. */
+/** The user of the console. */
 export interface Caller {
   /** Such as `user/anna`; empty if nobody is signed in. */
   readonly principal: string;
@@ -71,7 +71,7 @@ export interface NoticeOptions {
   kind?: "info" | "error" | undefined;
 }
 
-/** What a page receives. */
+/** The context of a page. */
 export interface Context {
   readonly client: Client;
   readonly caller: Caller;
@@ -95,7 +95,7 @@ export interface Context {
   readonly t: Texts<typeof import("./texts/en.js").en>;
 }
 
-/** What `pages/NAME/NAME.js` exports as `page`. */
+/** A page, which `pages/NAME/NAME.js` exports as `page`. */
 export interface Page {
   /** The first part of the path, which is the NAME of the folder. */
   readonly path: string;

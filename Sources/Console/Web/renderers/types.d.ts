@@ -45,10 +45,10 @@ export interface Presentations {
   readonly keyline?: string | undefined;
 }
 
-/** How an app's dates are written: `--content-state-dates`. `any` recognizes the form by the value. */
+/** The form of an app's dates, as in `--content-state-dates`. `any` recognizes the form by the value. */
 export type DateForm = "any" | "foundation" | "unix" | "iso8601";
 
-/** What a renderer receives. Everything in it is untrusted, and may have any form. */
+/** The input of a renderer. Everything in it is untrusted, and may have any form. */
 export interface RenderInput {
   /** The attributes' type; empty if it is unknown. */
   readonly attributesType: string;

@@ -1,4 +1,4 @@
-// The users of screens: the newest push of a screen tells its user, once.
+// The users of screens. Each is read once, from the newest push of the screen.
 
 import { PushDeliveryService } from "../../../sdk/generated/campanile.activities.v1.js";
 import { signal } from "../../view.js";

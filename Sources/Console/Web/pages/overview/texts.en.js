@@ -6,7 +6,7 @@ export const en = {
   toInbox: "Open the inbox", toTrace: "Find out why",
   start: "First steps", startText: "Each step is ticked as soon as it is done.",
   steps: {
-    bucket: "Create a bucket", publish: "Publish a notification", device: "Register a device", trace: "See what became of it",
+    bucket: "Create a bucket", publish: "Publish a notification", device: "Register a device", trace: "See the result",
   },
   done: "Done", open: "Open", devicesHint: "An app registers its token by itself when it is opened; this does it by hand.",
   keys: { title: "API keys", id: "Id", principal: "Principal", scopes: "Scopes", used: "Last use", description: "Description", all: "All keys" },

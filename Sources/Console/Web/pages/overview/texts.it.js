@@ -9,7 +9,7 @@ export const it = {
   none: "Nessun push nelle ultime 24 ore.", toInbox: "Apri le notifiche", toTrace: "Scopri perché",
   start: "Primi passi", startText: "Ogni passo è spuntato appena è fatto.",
   steps: {
-    bucket: "Crea un bucket", publish: "Pubblica una notifica", device: "Registra un dispositivo", trace: "Guarda che fine ha fatto",
+    bucket: "Crea un bucket", publish: "Pubblica una notifica", device: "Registra un dispositivo", trace: "Guarda il risultato",
   },
   done: "Fatto", open: "Da fare",
   devicesHint: "Un’app registra il suo token da sola quando viene aperta; questo lo fa a mano.",

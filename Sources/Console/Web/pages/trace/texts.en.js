@@ -1,6 +1,6 @@
 export const en = {
   title: "Trace", label: "Id of a notification or of a push", hint: "n_… of a notification, or the apns-id of a push", user: "User", find: "Trace",
-  emptyTitle: "What became of a notification?",
+  emptyTitle: "What happened to a notification?",
   emptyText: "Paste the id of a notification or the apns-id of a push. You see each step up to Apple’s answer, and what to do.",
   idUnknown: "This is not an id. A notification’s begins with n_; an apns-id is a UUID.",
   recent: "Latest pushes", recentOwn: "Latest notifications", tokens: "Devices", noTokens: "No device has registered a token.", steps: "Steps", push: "Push",
