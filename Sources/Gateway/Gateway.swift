@@ -17,6 +17,8 @@ public final class Gateway: Sendable {
   /// The sessions of the console.
   package let sessions: ConsoleSessions
   private let watches = WatchStreams()
+  /// Ends the streams whose credential was revoked or has expired.
+  private let endStale: @Sendable () -> Void
   private let tokens: TokenAuthority?
   let admission: Admission
   private let replies: ReplyStore
@@ -78,9 +80,11 @@ public final class Gateway: Sendable {
       services: names + GatewayConfiguration.suiteServices.filter { !names.contains($0) },
       shares: Admission.principals(limits))
     let endStale: @Sendable () -> Void = { [watches] in
-      for loop in loops { loop.loop.execute { loop.endStale(nowMs: ring.nowMs()) } }
-      watches.endStale(nowMs: ring.nowMs())
+      let nowMs = ring.nowMs()
+      for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
+      watches.endStale(nowMs: nowMs)
     }
+    self.endStale = endStale
     keys = KeyStore(store: store, ring: ring, onRevoke: endStale)
     let audit = AuditLog(
       repository: AuditEventRepository(store: store, limits: configuration.console), logger: logger, nowMs: ring.nowMs)
@@ -258,7 +262,10 @@ public final class Gateway: Sendable {
     var round = 0
     while !Task.isCancelled {
       // Delete old keys in the first and then every 60th round, by default once an hour.
-      if round % 60 == 0 { await attempt("deleting old keys") { [keys] in try await keys.deleteEnded() } }
+      if round % 60 == 0 {
+        await attempt("deleting old keys") { [keys] in try await keys.deleteEnded() }
+        await attempt("deleting old audit events") { [sessions] in try await sessions.audit.purge() }
+      }
       if round == 0 {
         await attempt("applying the limits to stored replies") { [replies, methods = configuration.methods] in
           try await replies.tidy(methods)
@@ -273,24 +280,18 @@ public final class Gateway: Sendable {
     }
   }
 
-  /// Ends the streams whose credential was revoked or has expired.
-  private func endStale() {
-    let nowMs = keys.ring.nowMs()
-    for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
-    watches.endStale(nowMs: nowMs)
-  }
-
   private func attempt(_ what: String, _ body: @Sendable () async throws -> Void) async {
     do { try await body() } catch is CancellationError {} catch {
       logger.error("\(what) failed", metadata: ["error": "\(error)"])
     }
   }
 
-  /// Ends the forwarded streams without a deadline with UNAVAILABLE `GATEWAY_DRAINING`, because draining has begun.
+  /// Ends the streams without a deadline with UNAVAILABLE `GATEWAY_DRAINING`, because draining has begun.
   ///
   /// Streams with a deadline and unary calls may finish.
   public func endStreams() {
     for loop in loops { loop.loop.execute { loop.endStreamsWithoutDeadline() } }
+    watches.endAll(BackendFailure.draining)
   }
 
   /// Does the same as `stop`, but stores nothing.

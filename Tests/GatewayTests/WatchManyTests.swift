@@ -133,6 +133,47 @@ import Testing
     }
   }
 
+  @Test("a watch keeps its place until its end was read, and a removed one leaves nothing")
+  func unreadWatchesKeepTheirPlaces() async throws {
+    try await with { _, client in
+      var iterator = client.watchMany(.init()).makeAsyncIterator()
+      guard case .started(let started)? = try await iterator.next()?.event else {
+        return #expect(Bool(false), "not started")
+      }
+      let id = started.streamId
+      // More than the stream's credit, so that the ends wait in the gateway.
+      let failing = (0..<64).map { watch("f\($0)", "no.Such/Method") }
+      _ = try await client.updateWatches(.init(streamId: id, add: failing))
+      _ = await expectFailure(.resourceExhausted, "WATCHES_EXHAUSTED") {
+        try await client.updateWatches(.init(streamId: id, add: failing.map { watch("x\($0.id)", "no.Such/Method") }))
+      }
+      // The last one is removed and added again: its first end does not arrive.
+      _ = try await client.updateWatches(.init(streamId: id, add: [watch("f63", count: 2)], removeIds: ["f63"]))
+      var ends: [String: Int] = [:]
+      var messages = 0
+      while ends.count < 64, let event = try await iterator.next() {
+        switch event.event {
+        case .failed, .ended: ends[event.watchId, default: 0] += 1
+        case .message: messages += 1
+        default: break
+        }
+      }
+      #expect(ends.count == 64 && ends.values.allSatisfy { $0 == 1 } && messages == 2, "\(ends) \(messages)")
+      // Their places are free again.
+      _ = try await client.updateWatches(.init(streamId: id, add: failing))
+    }
+  }
+
+  @Test("a gateway that drains ends the stream, so that the drain need not wait for it")
+  func drainEndsTheStream() async throws {
+    try await with { harness, client in
+      var iterator = client.watchMany(.init(watches: [watch("a", count: 1_000_000)])).makeAsyncIterator()
+      _ = try await iterator.next()
+      harness.gateway.endStreams()
+      _ = await expectFailure(.unavailable, "GATEWAY_DRAINING") { while try await iterator.next() != nil {} }
+    }
+  }
+
   @Test("a watch needs the scope of its method, and the stream ends with its credential")
   func watchesNeedTheirScope() async throws {
     try await with { harness, _ in
@@ -175,10 +216,8 @@ import Testing
   @Test("streams end with their callers, and a principal has a limited number")
   func streamsAreLimited() async throws {
     try await with { harness, client in
-      let streams = WatchStreams()
-      #expect(streams.count == 0)
       var open: [ResponseStream<WatchManyResponse>.AsyncIterator] = []
-      for _ in 0..<WatchStreams.perOwnerMax {
+      for _ in 0..<WatchStreams.perPrincipalMax {
         var iterator = client.watchMany(.init()).makeAsyncIterator()
         _ = try await iterator.next()
         open.append(iterator)

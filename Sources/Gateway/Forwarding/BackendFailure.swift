@@ -50,6 +50,9 @@ enum BackendFailure {
       retryAfterMs: max(1, waitMs), processed: false)
   }
 
+  /// Sent on streams, whose callers resume at another gateway.
+  static let draining = RPCError(.unavailable, "the gateway is shutting down", reason: "GATEWAY_DRAINING")
+
   /// Sent on streams, whose callers resume at another address.
   static func moved(_ service: String) -> RPCError {
     RPCError(.unavailable, "\(service) has moved to another address", reason: "BACKEND_DRAINING", retryAfterMs: 0)

@@ -146,8 +146,7 @@ final class LoopForwarder: @unchecked Sendable {
 
   /// Ends the streams without a deadline.
   func endStreamsWithoutDeadline() {
-    let draining = RPCError(.unavailable, "the gateway is shutting down", reason: "GATEWAY_DRAINING")
-    for stream in Array(streams.values) where !stream.hasDeadline { stream.end(draining) }
+    for stream in Array(streams.values) where !stream.hasDeadline { stream.end(BackendFailure.draining) }
   }
 
   /// Ends the streams whose credential was revoked or has expired.

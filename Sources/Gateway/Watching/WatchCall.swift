@@ -7,12 +7,12 @@ import NIOCore
 /// One watch of a stream: a call of the gateway's dispatcher, and its events that wait for their turns.
 ///
 /// Used on the stream's loop only.
-final class WatchCall: CallTransportReceiver {
+final class WatchCall {
   let id: String
   private unowned let stream: WatchStream
   private var call: ServerCall?
   private var events: [(event: WatchManyResponse, bytes: Int)] = []
-  private var isOver = false
+  private(set) var isOver = false
 
   init(_ id: String, _ stream: WatchStream) {
     self.id = id
@@ -51,11 +51,14 @@ final class WatchCall: CallTransportReceiver {
     add(.message(.init(messageJson: text, resumeToken: WatchMessages.resumeToken(of: message))), bytes: message.count)
   }
 
+  /// Whether more of the stream's messages wait than the gateway keeps.
+  var isUnread: Bool { !isOver && stream.waitingBytes > WatchStream.unreadBytesMax }
+
   func finished() {
     guard !isOver else { return }
     isOver = true
     add(.ended(.init()), bytes: 0)
-    over()
+    call = nil
   }
 
   func failed(_ error: RPCError) {
@@ -67,12 +70,7 @@ final class WatchCall: CallTransportReceiver {
         .init(
           code: Int32(error.code.rawValue), message: error.message, reason: error.reason, retryDelay: delay)),
       bytes: 0)
-    over()
-  }
-
-  private func over() {
     call = nil
-    stream.ended(self)
   }
 
   private func add(_ event: WatchManyResponse.Event, bytes: Int) {
@@ -114,27 +112,23 @@ final class WatchCall: CallTransportReceiver {
   }
 }
 
-/// Receives the messages and the end of a watch's call.
-protocol CallTransportReceiver: AnyObject {
-  func received(_ message: UnsafeRawBufferPointer)
-  func finished()
-  func failed(_ error: RPCError)
-}
-
 /// The transport of a watch's call.
 final class WatchTransport: CallTransport {
-  private let receiver: any CallTransportReceiver
+  private let watch: WatchCall
 
-  init(_ receiver: any CallTransportReceiver, _ caller: LocalCall, _ callLoops: CallLoops) {
-    self.receiver = receiver
+  init(_ watch: WatchCall, _ caller: LocalCall, _ callLoops: CallLoops) {
+    self.watch = watch
     super.init(loops: callLoops, loop: caller.loop, limits: WireLimits())
     remoteAddress = caller.remoteAddress
   }
 
-  override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) { receiver.finished() }
-  override func reply(to call: ServerCall, error: RPCError) { receiver.failed(error) }
+  override var isUnread: Bool { watch.isUnread }
+  override var unreadBytesMax: Int { WatchStream.unreadBytesMax }
+
+  override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) { watch.finished() }
+  override func reply(to call: ServerCall, error: RPCError) { watch.failed(error) }
   override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
     call.sent(bytes: message.count)
-    receiver.received(message)
+    watch.received(message)
   }
 }

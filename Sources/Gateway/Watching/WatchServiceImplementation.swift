@@ -24,7 +24,7 @@ struct WatchServiceImplementation: WatchServiceProtocol {
     try Self.checkIDs(request.watches, "watches")
     guard let call = LocalCall.current else { throw CredentialFault.missing }
     let id = Base64URL.encode(try SecureRandom.bytes(16))
-    let stream = WatchStream(id: id, call: call, methods: methods, callLoops: callLoops)
+    let stream = try WatchStream(id: id, call: call, methods: methods, callLoops: callLoops)
     try streams.add(stream)
     defer {
       streams.remove(stream)
@@ -39,7 +39,7 @@ struct WatchServiceImplementation: WatchServiceProtocol {
     try request.checkConstraints()
     try Self.checkIDs(request.add, "add")
     guard let call = LocalCall.current else { throw CredentialFault.missing }
-    guard let stream = streams.stream(request.streamId, owner: WatchStream.owner(of: call)) else {
+    guard let stream = streams.stream(request.streamId, owner: try WatchStream.owner(of: call)) else {
       throw WatchStream.notFound(request.streamId)
     }
     try await Self.update(stream, add: request.add, removing: request.removeIds)

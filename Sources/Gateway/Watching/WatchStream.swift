@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileBase
 import CampanileCodec
+import CampanileCrypto
 import CampanileRPC
 import NIOCore
 
@@ -14,6 +15,9 @@ final class WatchStream: @unchecked Sendable {
   static let watchesMax = 64
   /// Bytes of waiting messages of all watches together beyond which no watch gets more credit.
   static let waitingBytesMax = 4 * 1024 * 1024
+  /// Bytes of waiting messages beyond which a watch that gets another one fails with `SLOW_CONSUMER`. Its initial credit
+  /// alone allows 1 MiB to each watch.
+  static let unreadBytesMax = WireLimits().unreadBytesMax
 
   let id: String
   let call: LocalCall
@@ -28,16 +32,20 @@ final class WatchStream: @unchecked Sendable {
   private var waiter: CheckedContinuation<WatchManyResponse, any Error>?
   private var ended: (any Error)?
 
-  init(id: String, call: LocalCall, methods: [String: MethodDescriptor], callLoops: CallLoops) {
+  init(
+    id: String, call: LocalCall, methods: [String: MethodDescriptor], callLoops: CallLoops
+  ) throws(CryptoError) {
     self.id = id
     self.call = call
     self.methods = methods
     self.callLoops = callLoops
-    owner = Self.owner(of: call)
+    owner = try Self.owner(of: call)
   }
 
-  static func owner(of call: LocalCall) -> String {
-    call.credential?.id ?? "trusted \(call.principalName ?? "")"
+  /// Identifies a credential, and the member's session that was presented with it.
+  static func owner(of call: LocalCall) throws(CryptoError) -> String {
+    let session = try CallerMetadata.digest(call.identity)
+    return "\(call.credential?.id ?? "trusted \(call.principalName ?? "")") \(session)"
   }
 
   var loop: any EventLoop { call.loop }
@@ -69,8 +77,16 @@ final class WatchStream: @unchecked Sendable {
   private func remove(_ id: String) {
     guard let watch = watches.removeValue(forKey: id) else { return }
     turns.removeAll { $0 === watch }
+    let wasFull = !takesMore
     waitingBytes -= watch.drop()
     watch.cancel()
+    if wasFull { grantCredit() }
+  }
+
+  /// Grants the credit that watches did not get while the stream was full.
+  private func grantCredit() {
+    guard takesMore else { return }
+    for watch in watches.values { watch.grantCredit() }
   }
 
   private func start(_ watch: Watch) {
@@ -102,9 +118,6 @@ final class WatchStream: @unchecked Sendable {
 
   func waiting(bytes: Int) { waitingBytes += bytes }
 
-  /// Removes a watch that has failed or ended; its events still wait.
-  func ended(_ watch: WatchCall) { if watches[watch.id] === watch { watches[watch.id] = nil } }
-
   /// Returns the next event, in turns. Throws the error with which the stream ends.
   func next() async throws -> WatchManyResponse {
     try await withTaskCancellationHandler {
@@ -126,17 +139,17 @@ final class WatchStream: @unchecked Sendable {
     guard let waiter, !turns.isEmpty else { return }
     self.waiter = nil
     let watch = turns.removeFirst()
-    let wasFull = waitingBytes >= Self.waitingBytesMax
+    let wasFull = !takesMore
     let (event, bytes, hasMore) = watch.take()
     waitingBytes -= bytes
-    if hasMore { turns.append(watch) }
-    waiter.resume(returning: event)
-    // Later, because a message may have caused this.
-    if wasFull, waitingBytes < Self.waitingBytesMax {
-      for watch in watches.values { watch.grantCredit() }
-    } else if !hasMore {
-      watch.grantCredit()
+    if hasMore {
+      turns.append(watch)
+    } else if watch.isOver, watches[watch.id] === watch {
+      // It has had its place until now, so that a caller that does not read cannot add others without limit.
+      watches[watch.id] = nil
     }
+    waiter.resume(returning: event)
+    if wasFull { grantCredit() } else if !hasMore { watch.grantCredit() }
   }
 
   /// Whether watches may get credit.

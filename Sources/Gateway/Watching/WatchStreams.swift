@@ -5,7 +5,7 @@ import Synchronization
 
 /// The open streams of `WatchMany`, by their ids.
 final class WatchStreams: Sendable {
-  static let perOwnerMax = 64
+  static let perPrincipalMax = 16
   private let streams = Mutex<[String: WatchStream]>([:])
 
   /// Adds a stream.
@@ -14,9 +14,9 @@ final class WatchStreams: Sendable {
   func add(_ stream: WatchStream) throws(RPCError) {
     try streams.withLock { streams throws(RPCError) in
       let principal = stream.call.principalName
-      guard streams.values.count(where: { $0.call.principalName == principal }) < Self.perOwnerMax else {
+      guard streams.values.count(where: { $0.call.principalName == principal }) < Self.perPrincipalMax else {
         throw RPCError(
-          .resourceExhausted, "a principal has at most \(Self.perOwnerMax) streams of watches",
+          .resourceExhausted, "a principal has at most \(Self.perPrincipalMax) streams of watches",
           reason: "WATCH_STREAMS_EXHAUSTED", retryAfterMs: 1_000)
       }
       streams[stream.id] = stream
@@ -30,7 +30,10 @@ final class WatchStreams: Sendable {
     streams.withLock { $0[id] }.flatMap { $0.owner == owner ? $0 : nil }
   }
 
-  var count: Int { streams.withLock { $0.count } }
+  /// Ends all streams.
+  func endAll(_ error: RPCError) {
+    for stream in streams.withLock({ Array($0.values) }) { stream.loop.execute { stream.end(error) } }
+  }
 
   /// Ends the streams whose credential was revoked or has expired.
   func endStale(nowMs: Int64) {
