@@ -40,13 +40,13 @@ import Testing
 
     func key(
       _ name: String = "user/ada", scopes: [String] = []
-    ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
+    ) async throws -> (key: StoredApiKey, secret: CallerSecret) {
       try await keys.create(
         principal: try #require(Principal(name)), scopes: scopes.compactMap { Scope($0) }, description: "",
         expiresAtMs: nil)
     }
 
-    func open(_ secret: ApiKeySecret) async throws -> (session: OpenConsoleSession, cookie: String) {
+    func open(_ secret: CallerSecret) async throws -> (session: OpenConsoleSession, cookie: String) {
       try await sessions.open(
         try sessions.grant(apiKey: secret.text), address: "10.0.0.1", userAgent: "Browser\u{7}/1 é")
     }
@@ -223,23 +223,55 @@ import Testing
       await setting.sessions.signInFailed(.apiKey, address: address, reason: "CREDENTIAL_INVALID")
     }
     await setting.sessions.signInFailed(.link, address: "10.0.0.1", reason: "LINK_INVALID")
-    try await setting.sessions.end(session, .signedOut)
+    try await setting.sessions.end(session, .signedOut, address: "10.0.0.9")
     var events = try setting.events()
     #expect(events.map(\.action) == [.signedOut, .signInFailed, .signInFailed, .signInFailed, .signedIn])
     #expect(events.map(\.count) == [1, 1, 1, 2, 1])
-    #expect(events[0].principal == "user/ada" && events[0].subject == session.id)
+    #expect(events[0].principal == "user/ada" && events[0].subject == session.id && events[0].address == "10.0.0.9")
     #expect(events[4].address == "10.0.0.1" && events[4].method == .apiKey)
     setting.clock.advance(ms: 60_001)
     await setting.sessions.signInFailed(.apiKey, address: "10.0.0.1", reason: "CREDENTIAL_EXPIRED")
     #expect(try setting.events().count == 6)
-    try await setting.sessions.maintain()
+    try await setting.sessions.audit.purge()
     #expect(try setting.events().count == 4)
     setting.clock.advance(ms: 91 * 24 * Self.hourMs)
-    try await setting.sessions.maintain()
+    try await setting.sessions.audit.purge()
     #expect(try setting.events().isEmpty)
     await setting.sessions.signInFailed(.lodge, address: "", reason: "CREDENTIALS_INVALID")
     events = try setting.events()
     #expect(events.count == 1 && events[0].method == .lodge)
     await setting.store.close()
+  }
+
+  @Test("failures from one IPv6 network are one event, so that its addresses do not displace the log")
+  func failuresOfANetworkAreOneEvent() async throws {
+    let setting = try Setting()
+    for number in 1...50 {
+      await setting.sessions.signInFailed(.apiKey, address: "2001:db8::\(number)", reason: "CREDENTIAL_INVALID")
+    }
+    let events = try setting.events()
+    #expect(events.map(\.count) == [50] && events.map(\.address) == ["2001:db8:0:0::/64"])
+    await setting.store.close()
+  }
+
+  @Test("the search for an earlier failure reads only the events of the window")
+  func failuresAreFoundByTheirAge() async throws {
+    let setting = try Setting()
+    let plan = try setting.store.queryPlan(AuditEventRepository.failureSQL)
+    #expect(plan.contains { $0.contains("audit_events_of_action (action=? AND id>?)") }, "\(plan)")
+    #expect(plan.contains { $0.contains("audit_events_age (created_at_ms<?)") }, "\(plan)")
+    await setting.store.close()
+  }
+
+  @Test("a session whose deletion failed stays ended, and is known to the maintenance that deletes it")
+  func failedDeletionsAreRepeated() async throws {
+    let setting = try Setting()
+    let (_, secret) = try await setting.key()
+    let (session, cookie) = try await setting.open(secret)
+    await setting.store.close()
+    await #expect(throws: (any Error).self) { try await setting.sessions.end(session, .sessionRevoked) }
+    #expect(setting.sessions.present(cookie) == nil && setting.sessions.list(of: nil).isEmpty)
+    await #expect(throws: (any Error).self) { try await setting.sessions.maintain() }
+    #expect(setting.sessions.count == 1)
   }
 }

@@ -21,6 +21,16 @@ struct AuditEventRepository: Sendable {
 
   private static let columns = "id, created_at_ms, action, principal, address, subject, method, count, reason"
 
+  /// Events deleted in one transaction.
+  static let purgeRows = 1_000
+  /// The newest failure of an address and method within the window. Reads only the events of the window.
+  static let failureSQL = """
+    SELECT id FROM audit_events
+    WHERE action = $1 AND address = $2 AND method = $3 AND id > coalesce(
+      (SELECT id FROM audit_events WHERE created_at_ms <= $4 ORDER BY created_at_ms DESC LIMIT 1), 0)
+    ORDER BY id DESC LIMIT 1
+    """
+
   func insert(_ event: StoredAuditEvent) async throws {
     try await store.write { try Self.insert(event, in: $0) }
   }
@@ -40,8 +50,7 @@ struct AuditEventRepository: Sendable {
   func insert(failure event: StoredAuditEvent) async throws {
     try await store.write { [limits] transaction in
       let known = try transaction.queryOne(
-        "SELECT id FROM audit_events WHERE action = $1 AND address = $2 AND method = $3 AND created_at_ms > $4"
-          + " ORDER BY id DESC LIMIT 1",
+        Self.failureSQL,
         [
           .integer(Int64(event.action.rawValue)), .text(event.address), .integer(Int64(event.method.rawValue)),
           .integer(event.createdAtMs - limits.failureWindowMs),
@@ -72,13 +81,13 @@ struct AuditEventRepository: Sendable {
     }
   }
 
-  /// Deletes up to 1000 events that are too old or too many, and returns their number.
+  /// Deletes up to `purgeRows` events that are too old or too many, and returns their number.
   func purge(nowMs: Int64) async throws -> Int {
     try await store.write { [limits] transaction in
       let newest = try transaction.queryOne("SELECT max(id) FROM audit_events") { try $0.integerIfPresent(0) } ?? nil
       guard let newest else { return 0 }
       let ids = try transaction.query(
-        "SELECT id FROM audit_events WHERE id <= $1 OR created_at_ms < $2 ORDER BY id LIMIT 1000",
+        "SELECT id FROM audit_events WHERE id <= $1 OR created_at_ms < $2 ORDER BY id LIMIT \(Self.purgeRows)",
         [.integer(newest - Int64(limits.auditEventsMax)), .integer(nowMs - limits.auditRetentionMs)]
       ) { try $0.integer(0) }
       for id in ids { try transaction.execute("DELETE FROM audit_events WHERE id = $1", [.integer(id)]) }

@@ -17,6 +17,9 @@ struct AuditLog: Sendable {
       subject: subject)
   }
 
+  /// Deletes the events that are too old or too many.
+  func purge() async throws { while try await repository.purge(nowMs: nowMs()) == AuditEventRepository.purgeRows {} }
+
   func record(_ action: AuditEvent.Action, subject: String) async { await record(event(action, subject: subject)) }
 
   func record(_ event: StoredAuditEvent) async {

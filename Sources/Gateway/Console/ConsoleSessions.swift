@@ -88,7 +88,7 @@ package final class ConsoleSessions: Sendable {
   ) async throws -> (session: OpenConsoleSession, cookie: String) {
     let nowMs = nowMs
     if let fault = grant.parent?.fault(nowMs: keys.nowMs) { throw fault }
-    let secret = try ConsoleSecret.random(.session)
+    let secret = try CallerSecret.random(.session)
     var principal = grant.principal
     principal.scopes = grant.scopes.map(\.description)
     let lodge = try LodgeToken.bytes(grant.lodgeToken).map { try secret.sealed($0) } ?? []
@@ -102,7 +102,10 @@ package final class ConsoleSessions: Sendable {
     var event = audit.event(.signedIn, subject: stored.id)
     (event.principal, event.address, event.method) = (stored.principal.name, address, stored.method)
     try await repository.insert(stored, replacing: replaced?.id, event)
-    if let replaced { end(replaced) }
+    if let replaced {
+      revoke(replaced)
+      remove(replaced)
+    }
     let session = session(stored, parent: grant.parent, lodgeToken: grant.lodgeToken.isEmpty ? nil : grant.lodgeToken)
     add(session)
     return (session, secret.text)
@@ -121,23 +124,33 @@ package final class ConsoleSessions: Sendable {
   }
 
   /// Ends a session: in memory first, so that no call that begins after this one is accepted with it.
-  package func end(_ session: OpenConsoleSession, _ action: AuditEvent.Action) async throws {
-    end(session)
+  ///
+  /// It is forgotten only once the store has deleted it. Otherwise a repetition would find nothing to delete, and a
+  /// restart would open the session again.
+  ///
+  /// - Parameter address: The caller's address outside of handlers.
+  package func end(
+    _ session: OpenConsoleSession, _ action: AuditEvent.Action, address: String? = nil
+  ) async throws {
+    revoke(session)
     var event = audit.event(action, subject: session.id)
     if event.principal.isEmpty { event.principal = session.principalName }
+    if let address { event.address = address }
     try await repository.delete(session.id, event)
+    remove(session)
   }
 
-  private func end(_ session: OpenConsoleSession) {
+  private func revoke(_ session: OpenConsoleSession) {
     session.credential.revoke()
-    remove(session)
     onEnd()
   }
 
   /// Records a failed sign-in.
   package func signInFailed(_ method: SignInMethod, address: String, reason: String) async {
     var event = audit.event(.signInFailed)
-    (event.address, event.method, event.reason) = (address, method, String(reason.prefix(64)))
+    // The rate of sign-ins is that of the group, too: one caller with many addresses does not displace the log.
+    (event.address, event.method) = (AddressGroup.name(of: address), method)
+    event.reason = String(reason.prefix(64))
     await audit.record(event)
   }
 
@@ -154,7 +167,7 @@ package final class ConsoleSessions: Sendable {
 
   /// Returns the session of a cookie's value and records its use; nil if there is none or it has ended.
   package func present(_ cookie: String) -> Presented? {
-    guard let secret = ConsoleSecret(cookie, .session), let session = state.withLock({ $0.byDigest[secret.digest] }),
+    guard let secret = CallerSecret(cookie, .session), let session = state.withLock({ $0.byDigest[secret.digest] }),
       session.credential.fault(nowMs: keys.nowMs) == nil
     else { return nil }
     session.use(nowMs: nowMs)
@@ -221,20 +234,26 @@ package final class ConsoleSessions: Sendable {
 
   // MARK: maintenance
 
-  /// Stores the last uses, and deletes ended sessions and old events.
+  /// Stores the last uses, and deletes ended sessions.
   func maintain() async throws {
-    let all = state.withLock { Array($0.byID.values) }
-    let ended = all.filter { $0.credential.fault(nowMs: keys.nowMs) != nil }
-    for session in ended { remove(session) }
-    let used = all.filter { session in !ended.contains { $0 === session } && session.takeUse() }
+    var (ended, used): ([OpenConsoleSession], [OpenConsoleSession]) = ([], [])
+    for session in state.withLock({ Array($0.byID.values) }) {
+      if session.credential.fault(nowMs: keys.nowMs) != nil {
+        ended.append(session)
+      } else if session.takeUse() {
+        used.append(session)
+      }
+    }
     do {
-      if !ended.isEmpty { try await repository.delete(ended.map(\.id)) }
+      if !ended.isEmpty {
+        try await repository.delete(ended.map(\.id))
+        for session in ended { remove(session) }
+      }
       if !used.isEmpty { try await repository.touch(used.map { ($0.id, $0.usedAtMs) }) }
     } catch {
       for session in used { session.restoreUse() }
       throw error
     }
-    while try await audit.repository.purge(nowMs: nowMs) == 1_000 {}
   }
 
   private static func printable(_ text: String) -> String {

@@ -85,7 +85,9 @@ struct ConsoleSignIn: HTTPDialect {
             SessionsServiceMethods.logout, LogoutRequest(), as: .session(token))
         } catch {}
       }
-      try await Self.mapping { try await console.sessions.end(session, .signedOut) }
+      try await Self.mapping {
+        try await console.sessions.end(session, .signedOut, address: CallTransport.host(of: calls.remoteAddress))
+      }
     }
     var answer = DialectAnswer(200, .object([:]))
     answer.headers.append(console.cookie.header("", maxAgeS: 0))
