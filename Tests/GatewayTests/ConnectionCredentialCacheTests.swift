@@ -18,7 +18,7 @@ import Testing
     let ring = KeyRing(services: [], nowMs: { 0 })
     var secrets: [String: String] = [:]
     for caller in Set(callers.compactMap { $0 }) {
-      let (secret, id) = (try ApiKeySecret.random(), try ApiKeySecret.randomKeyID())
+      let (secret, id) = (try CallerSecret.random(.key), try StoredApiKey.randomID())
       let principal = try #require(Principal(caller))
       ring.add(
         StoredApiKey(

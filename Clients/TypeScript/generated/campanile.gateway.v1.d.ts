@@ -174,9 +174,7 @@ export type SignInMethod =
   | "SIGN_IN_METHOD_LINK"
   | "SIGN_IN_METHOD_API_KEY"
   /** The name and PIN of a member of the lodge. */
-  | "SIGN_IN_METHOD_LODGE"
-  /** The configured issuer. */
-  | "SIGN_IN_METHOD_ISSUER";
+  | "SIGN_IN_METHOD_LODGE";
 
 /** ConsoleSession is a session of the web console, without its cookie. */
 export interface ConsoleSession {
@@ -387,8 +385,8 @@ export interface UpdateWatchesRequest {
 export type UpdateWatchesResponse = Record<string, never>;
 
 /**
- * WatchService carries many watches in one stream, because browsers open at most six connections to an origin over
- * HTTP/1.1.
+ * WatchService carries many watches in one stream, because browsers limit the connections to an origin over HTTP/1.1;
+ * docs/decisions/0067-carry-many-watches-in-one-stream.md explains it.
  */
 export declare const WatchService: {
   /**
@@ -397,7 +395,7 @@ export declare const WatchService: {
    * Each watch is a call of its own: with the caller's credential, its method's scope, and the limits of streams. One
    * that fails or ends is reported in an event and leaves the others open. Watches take turns, and each has its own
    * credit: one that is busy delays no other. All wait for a caller that does not read.
-   * A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 64 such
+   * A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 16 such
    * streams: RESOURCE_EXHAUSTED, reason WATCH_STREAMS_EXHAUSTED.
    */
   readonly watchMany: ServerStreamingMethod<WatchManyRequest, WatchManyResponse>;

@@ -54,9 +54,9 @@ export interface Fault {
 export interface FaultAnswer {
   /** Apple's reason, such as `TooManyRequests`, or another one together with a status. */
   reason?: string | undefined;
-  /** 0 means the status of Apple's reason. */
+  /** 0 means the status of Apple's reason; otherwise 200 to 599. */
   httpStatus?: number | undefined;
-  /** `Retry-After` of the response; absent for none. */
+  /** `Retry-After` of the response, at most a day; absent for none. */
   retryAfter?: Duration | undefined;
   /** `timestamp` of the response to a token that is no longer valid; absent for none. */
   timestampTime?: Timestamp | undefined;
@@ -193,13 +193,13 @@ export interface ScreenState {
   /** The time at which an ended activity disappears: 4 h after the end, unless the push has another. */
   dismissalTime?: Timestamp | undefined;
   relevanceScore?: Double | undefined;
-  /** Absent if the push alerted nobody. */
+  /** Absent if the push had neither an alert nor a sound. */
   alert?: ScreenAlert | undefined;
   /** The app's badge that the push sets. */
   badge?: number | undefined;
   /** `apns-priority`: 1, 5 or 10. */
   priority?: number | undefined;
-  /** The whole payload, a JSON object. Empty if the simulator was started since, or no longer has the state's payload. */
+  /** The whole payload, a JSON object. Empty if the state is no longer retained. */
   payloadJson?: string | undefined;
 }
 
@@ -373,7 +373,10 @@ export interface ListFaultsResponse {
 export interface CreateFaultRequest {
   /** Its id, counts and remaining times are ignored. */
   fault?: Fault | undefined;
-  /** A repeated request within 24 h returns the first fault, as long as the simulator runs. */
+  /**
+   * A repeated request within 24 h, of the newest 256 with an id, returns the first fault, as long as the simulator
+   * runs.
+   */
   requestId?: string | undefined;
 }
 
@@ -419,9 +422,9 @@ export declare const SimulatorService: {
   /** GetScreen returns a screen and its retained states. A token without a push is NOT_FOUND, reason SCREEN_NOT_FOUND. */
   readonly getScreen: UnaryMethod<GetScreenRequest, GetScreenResponse>;
   /**
-   * WatchScreens sends the first message, then each changed screen with its newest state. Of several quick changes of a
-   * screen only the last is sent: `state_count` tells. A token of another process of the simulator, or one that is too
-   * old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+   * WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several quick
+   * changes is sent; `state_count` shows how many states there were. A token of another process of the simulator, or one
+   * that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
    */
   readonly watchScreens: ResumableMethod<WatchScreensRequest, WatchScreensResponse>;
   /** ListSimulatedPushes pages through the newest 10,000 requests to the simulated APNs, newest first. */

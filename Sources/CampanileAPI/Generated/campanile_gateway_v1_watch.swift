@@ -4,8 +4,8 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// WatchService carries many watches in one stream, because browsers open at most six connections to an origin over
-/// HTTP/1.1.
+/// WatchService carries many watches in one stream, because browsers limit the connections to an origin over HTTP/1.1;
+/// docs/decisions/0067-carry-many-watches-in-one-stream.md explains it.
 public protocol WatchServiceProtocol: RPCService {
   /// WatchMany opens a stream that carries the messages of several server-streaming methods, each under an id that the
   /// client chose. The first event is `started`.
@@ -14,7 +14,7 @@ public protocol WatchServiceProtocol: RPCService {
   /// that fails or ends is reported in an event and leaves the others open. Watches take turns, and each has its own
   /// credit: one that is busy delays no other. All wait for a caller that does not read.
   ///
-  /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 64 such
+  /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 16 such
   /// streams: RESOURCE_EXHAUSTED, reason WATCH_STREAMS_EXHAUSTED.
   func watchMany(_ request: WatchManyRequest, context: CallContext, responses: ResponseSink<WatchManyResponse>) async throws
   /// UpdateWatches adds and removes watches of an open stream; it applies all changes or none. Removals come first, so

@@ -570,7 +570,7 @@ public enum WatchServiceMethods {
   /// that fails or ends is reported in an event and leaves the others open. Watches take turns, and each has its own
   /// credit: one that is busy delays no other. All wait for a caller that does not read.
   ///
-  /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 64 such
+  /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 16 such
   /// streams: RESOURCE_EXHAUSTED, reason WATCH_STREAMS_EXHAUSTED.
   public static let watchMany = MethodDescriptor(
     path: "campanile.gateway.v1.WatchService/WatchMany",
@@ -614,7 +614,7 @@ public struct WatchServiceClient: Sendable {
   /// that fails or ends is reported in an event and leaves the others open. Watches take turns, and each has its own
   /// credit: one that is busy delays no other. All wait for a caller that does not read.
   ///
-  /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 64 such
+  /// A repeated id among the watches: INVALID_ARGUMENT, reason WATCH_ID_DUPLICATE. A principal has at most 16 such
   /// streams: RESOURCE_EXHAUSTED, reason WATCH_STREAMS_EXHAUSTED.
   public func watchMany(_ request: WatchManyRequest, options: CallOptions = .init()) -> ResponseStream<WatchManyResponse> {
     caller.serverStreaming(WatchServiceMethods.watchMany, request, options: options)

@@ -220,9 +220,9 @@ public struct FaultAnswer: ValidatedMessage {
 
   /// Apple's reason, such as `TooManyRequests`, or another one together with a status.
   public var reason: String = ""
-  /// 0 means the status of Apple's reason.
+  /// 0 means the status of Apple's reason; otherwise 200 to 599.
   public var httpStatus: Int32 = 0
-  /// `Retry-After` of the response; absent for none.
+  /// `Retry-After` of the response, at most a day; absent for none.
   public var retryAfter: ProtoDuration?
   /// `timestamp` of the response to a token that is no longer valid; absent for none.
   public var timestampTime: ProtoTimestamp?

@@ -607,13 +607,13 @@ public struct ScreenState: ProtoMessage {
   /// The time at which an ended activity disappears: 4 h after the end, unless the push has another.
   public var dismissalTime: ProtoTimestamp?
   public var relevanceScore: Double?
-  /// Absent if the push alerted nobody.
+  /// Absent if the push had neither an alert nor a sound.
   public var alert: ScreenAlert?
   /// The app's badge that the push sets.
   public var badge: Int32?
   /// `apns-priority`: 1, 5 or 10.
   public var priority: Int32 = 0
-  /// The whole payload, a JSON object. Empty if the simulator was started since, or no longer has the state's payload.
+  /// The whole payload, a JSON object. Empty if the state is no longer retained.
   public var payloadJson: String = ""
 
   public init() {}

@@ -42,14 +42,18 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse {
     try request.checkConstraints()
     let count = ApiKeyRequest.pageSize(request.pageSize)
-    let cursor = try ApiKeyPageToken.decode(request.pageToken, includingRevoked: request.includeRevoked)
+    let kind = request.includeRevoked ? "ka" : "kc"
+    let cursor = try PagePosition.decode(request.pageToken, kind: kind).map {
+      ApiKeyRepository.Cursor(createdAtMs: $0.number, id: $0.id)
+    }
     // Reads one more key than the page holds, to find out whether there is a next page.
     let found = try await Self.mapping {
       try keys.repository.list(after: cursor, count: count + 1, includingRevoked: request.includeRevoked)
     }
     var response = ListApiKeysResponse(apiKeys: found.prefix(count).map { ApiKey($0) })
     if found.count > count {
-      response.nextPageToken = ApiKeyPageToken.encode(found[count - 1], includingRevoked: request.includeRevoked)
+      let last = found[count - 1]
+      response.nextPageToken = PagePosition.encode(kind: kind, number: last.createdAtMs, id: last.id)
     }
     return response
   }

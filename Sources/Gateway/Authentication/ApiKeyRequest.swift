@@ -57,25 +57,3 @@ enum ApiKeyRequest {
 
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x20 || scalar.value == 0x7F }
 }
-
-/// The position of a page of keys, as an opaque token. A token is valid only with the filter it was created for.
-enum ApiKeyPageToken {
-  static func encode(_ key: StoredApiKey, includingRevoked: Bool) -> String {
-    Base64URL.encode(Array("1:\(includingRevoked ? "a" : "c"):\(key.createdAtMs):\(key.id)".utf8))
-  }
-
-  /// Decodes a page token; `nil` for an empty one.
-  ///
-  /// - Throws: INVALID_ARGUMENT `PAGE_TOKEN_INVALID` if the token is malformed or belongs to the other filter.
-  static func decode(_ token: String, includingRevoked: Bool) throws(RPCError) -> ApiKeyRepository.Cursor? {
-    if token.isEmpty { return nil }
-    let parts = Base64URL.decode(token).map { String(decoding: $0, as: UTF8.self) }?
-      .split(separator: ":", maxSplits: 3).map(String.init)
-    guard let parts, parts.count == 4, parts[0] == "1", parts[1] == (includingRevoked ? "a" : "c"),
-      let createdAtMs = Int64(parts[2]), parts[3].utf8.count <= 64
-    else {
-      throw .invalidField("pageToken", "must be a page token of this list", reason: "PAGE_TOKEN_INVALID")
-    }
-    return ApiKeyRepository.Cursor(createdAtMs: createdAtMs, id: parts[3])
-  }
-}

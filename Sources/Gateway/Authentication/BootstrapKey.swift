@@ -27,14 +27,14 @@ struct BootstrapKey {
           "replacing the admin key of the file", metadata: ["file": "\(path)", "reason": "\(error.reason)"])
       }
     }
-    let secret = try ApiKeySecret.random()
+    let secret = try CallerSecret.random(.key)
     // Write the file first: the next start adds a missing key, but a key without its file would be useless.
     try write(secret)
     let key = try await create(in: keys, secret)
     logger.notice("created an admin key", metadata: ["file": "\(path)", "key": "\(key.id)"])
   }
 
-  private func create(in keys: KeyStore, _ secret: ApiKeySecret) async throws -> StoredApiKey {
+  private func create(in keys: KeyStore, _ secret: CallerSecret) async throws -> StoredApiKey {
     try await keys.create(
       principal: Self.principal, scopes: [Scope("admin")].compactMap { $0 }, description: "bootstrap", expiresAtMs: nil,
       secret: secret
@@ -46,7 +46,7 @@ struct BootstrapKey {
   }
 
   /// Returns the secret in the file; `nil` if there is no file.
-  private func read() throws -> ApiKeySecret? {
+  private func read() throws -> CallerSecret? {
     // Read the mode from the open descriptor, so that the checked file is the one that is read.
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     if descriptor < 0, errno == ENOENT { return nil }
@@ -59,12 +59,12 @@ struct BootstrapKey {
     guard status.st_mode & 0o077 == 0 else { throw failed("can be read by others; run: chmod 600 '\(path)'") }
     let bytes = try file.read(upToCount: 1024) ?? Data()
     let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-    guard let secret = ApiKeySecret(text) else { throw failed("holds no API key; remove it to get a new one") }
+    guard let secret = CallerSecret(text, .key) else { throw failed("holds no API key; remove it to get a new one") }
     return secret
   }
 
   /// Replaces the file atomically, so that no reader sees a partial secret.
-  private func write(_ secret: ApiKeySecret) throws {
+  private func write(_ secret: CallerSecret) throws {
     let temporary = "\(path).\(ProcessInfo.processInfo.processIdentifier).tmp"
     unlink(temporary)
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

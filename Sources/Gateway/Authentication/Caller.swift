@@ -46,7 +46,7 @@ struct CallerAuthenticator: Sendable {
     return .trusted(call.metadata.isEmpty ? nil : try DelegatedCaller(call.metadata, services: keys.services))
   }
 
-  /// Authenticates an API key or a token.
+  /// Authenticates an API key, a token or a session of the console.
   ///
   /// - Parameter address: Limits how many wrong tokens are checked, because each costs a signature verification. API
   ///   keys are not limited: a lookup is cheap, and a key cannot be guessed.
@@ -149,7 +149,7 @@ struct GatewayHelloAuthenticator: HelloAuthenticator {
   func authenticate(token: String) -> HelloDecision { authenticate(token: token, from: "") }
 
   func authenticate(token: String, from host: String) -> HelloDecision {
-    if !token.hasPrefix(ApiKeySecret.prefix), case .trusted = internalToken.authenticate(token: token) {
+    if !token.hasPrefix(CallerSecret.Kind.key.prefix), case .trusted = internalToken.authenticate(token: token) {
       return .trusted
     }
     switch credential(token, from: host) {

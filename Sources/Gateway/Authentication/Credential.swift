@@ -72,12 +72,15 @@ package final class Credential: Sendable {
 
   /// Returns the reason to reject the credential; `nil` if it is valid. Only callers that presented the whole secret
   /// may see it.
-  func fault(nowMs: () -> Int64) -> RPCError? {
+  @inline(__always)
+  func fault(nowMs: () -> Int64) -> RPCError? { ownFault(nowMs: nowMs) ?? parent?.ownFault(nowMs: nowMs) }
+
+  /// A parent is a key, which has no parent itself.
+  @inline(__always)
+  private func ownFault(nowMs: () -> Int64) -> RPCError? {
     if isRevoked { return CredentialFault.revoked }
     let expiresAtMs = expiry.load(ordering: .relaxed)
-    if expiresAtMs != .max, nowMs() >= expiresAtMs { return CredentialFault.expired }
-    if let parent { return parent.fault(nowMs: nowMs) }
-    return nil
+    return expiresAtMs != .max && nowMs() >= expiresAtMs ? CredentialFault.expired : nil
   }
 }
 

@@ -59,7 +59,7 @@ final class KeyRing: Sendable {
 
   /// Returns the key with the presented secret, or `CREDENTIAL_INVALID`, `_EXPIRED` or `_REVOKED`.
   func authenticate(_ presented: String) -> Result<Credential, RPCError> {
-    guard let secret = ApiKeySecret(presented) else { return .failure(CredentialFault.invalid) }
+    guard let secret = CallerSecret(presented, .key) else { return .failure(CredentialFault.invalid) }
     let candidates = state.withLock { $0.byDigestPrefix[secret.digest.prefix] } ?? []
     guard let entry = candidates.first(where: { $0.digest.isEqual(to: secret.digest) })?.entry else {
       return .failure(CredentialFault.invalid)

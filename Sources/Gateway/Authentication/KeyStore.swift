@@ -22,13 +22,13 @@ final class KeyStore: Sendable {
   ///
   /// - Throws: `IdempotentKeyRequest.Repeated` for a repeated request.
   func create(
-    principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil,
+    principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: CallerSecret? = nil,
     _ request: IdempotentKeyRequest? = nil
-  ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
-    let secret = try secret ?? ApiKeySecret.random()
+  ) async throws -> (key: StoredApiKey, secret: CallerSecret) {
+    let secret = try secret ?? CallerSecret.random(.key)
     let nowMs = ring.nowMs()
     let key = StoredApiKey(
-      id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: principal, scopes: scopes,
+      id: try StoredApiKey.randomID(), digest: secret.digest, principal: principal, scopes: scopes,
       description: description, createdAtMs: nowMs, expiresAtMs: expiresAtMs,
       lifetimeMs: expiresAtMs.map { max(1, $0 - nowMs) })
     try await repository.insert(key, request)
@@ -43,13 +43,13 @@ final class KeyStore: Sendable {
   ///   `IdempotentKeyRequest.Repeated`.
   func rotate(
     _ id: String, overlapMs: Int64, expiresAtMs: Int64?, _ request: IdempotentKeyRequest? = nil
-  ) async throws -> (key: StoredApiKey, secret: ApiKeySecret, replaced: StoredApiKey)? {
+  ) async throws -> (key: StoredApiKey, secret: CallerSecret, replaced: StoredApiKey)? {
     let nowMs = ring.nowMs()
-    let secret = try ApiKeySecret.random()
+    let secret = try CallerSecret.random(.key)
     guard let old = try repository.find(id) else { return nil }
     let lifetimeMs = expiresAtMs.map { max(1, $0 - nowMs) } ?? old.lifetimeMs
     let key = StoredApiKey(
-      id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: old.principal, scopes: old.scopes,
+      id: try StoredApiKey.randomID(), digest: secret.digest, principal: old.principal, scopes: old.scopes,
       description: old.description, createdAtMs: nowMs, expiresAtMs: lifetimeMs.map { nowMs + $0 },
       lifetimeMs: lifetimeMs)
     let replaced = try await repository.replace(id, with: key, endsAtMs: nowMs + overlapMs, nowMs: nowMs, request)

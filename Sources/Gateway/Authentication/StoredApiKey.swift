@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 
@@ -17,4 +18,7 @@ struct StoredApiKey: Sendable, Hashable {
   var revokedAtMs: Int64?
   /// Accurate to a minute.
   var lastUsedAtMs: Int64?
+
+  /// Returns a new id such as `k_7Zq0xVbN2aLm`: 72 random bits, unrelated to the secret.
+  static func randomID() throws(CryptoError) -> String { "k_" + Base64URL.encode(try SecureRandom.bytes(9)) }
 }

@@ -16,7 +16,7 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
     let call = try Self.call()
     if request.allPrincipals, !call.isAdmin { throw Self.adminNeeded }
     let count = ApiKeyRequest.pageSize(request.pageSize)
-    let start = try ConsolePageToken.decode(request.pageToken, kind: request.allPrincipals ? "a" : "o")
+    let start = try PagePosition.decode(request.pageToken, kind: request.allPrincipals ? "a" : "o")
     let principal = request.allPrincipals ? nil : call.principalName
     var found = sessions.list(of: principal)
     if let start { found = found.filter { ($0.stored.createdAtMs, $0.id) < (start.number, start.id) } }
@@ -24,7 +24,7 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
     response.sessions = found.prefix(count).map { ConsoleSessionView.session($0, of: call) }
     if found.count > count {
       let last = found[count - 1]
-      response.nextPageToken = ConsolePageToken.encode(
+      response.nextPageToken = PagePosition.encode(
         kind: request.allPrincipals ? "a" : "o", number: last.stored.createdAtMs, id: last.id)
     }
     return response
@@ -81,14 +81,14 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
     try request.checkConstraints()
     let count = ApiKeyRequest.pageSize(request.pageSize)
     let kind = "e\(request.action.rawValue)"
-    let start = try ConsolePageToken.decode(request.pageToken, kind: kind)
+    let start = try PagePosition.decode(request.pageToken, kind: kind)
     let found = try await AccessServiceImplementation.mapping {
       try sessions.audit.repository.list(before: start?.number, action: request.action, count: count + 1)
     }
     var response = ListAuditEventsResponse()
     response.events = found.prefix(count).map { ConsoleSessionView.event($0) }
     if found.count > count {
-      response.nextPageToken = ConsolePageToken.encode(kind: kind, number: found[count - 1].id, id: "")
+      response.nextPageToken = PagePosition.encode(kind: kind, number: found[count - 1].id, id: "")
     }
     return response
   }
@@ -101,26 +101,6 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
   private static let adminNeeded = RPCError(
     .permissionDenied, "the credential lacks the scope admin", reason: "SCOPE_MISSING",
     errorMetadata: ["scope": "admin"])
-}
-
-/// The position of a page of sessions or events, as an opaque token, valid only for the list that it was created for.
-enum ConsolePageToken {
-  static func encode(kind: String, number: Int64, id: String) -> String {
-    Base64URL.encode(Array("1:\(kind):\(number):\(id)".utf8))
-  }
-
-  /// Decodes a page token; `nil` for an empty one.
-  ///
-  /// - Throws: INVALID_ARGUMENT `PAGE_TOKEN_INVALID` if the token is malformed or of another list.
-  static func decode(_ token: String, kind: String) throws(RPCError) -> (number: Int64, id: String)? {
-    if token.isEmpty { return nil }
-    let parts = Base64URL.decode(token).map { String(decoding: $0, as: UTF8.self) }?
-      .split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
-    guard let parts, parts.count == 4, parts[0] == "1", parts[1] == kind, let number = Int64(parts[2]),
-      parts[3].utf8.count <= 64
-    else { throw .invalidField("pageToken", "must be a page token of this list", reason: "PAGE_TOKEN_INVALID") }
-    return (number, parts[3])
-  }
 }
 
 /// The views of sessions and events in `ConsoleService`.

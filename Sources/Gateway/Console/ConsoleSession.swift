@@ -93,7 +93,7 @@ package final class OpenConsoleSession: Sendable {
   package var knownLodgeToken: String? { lodge.withLock { $0 } }
 
   /// Returns the token of the lodge session; nil if there is none. After a restart it is decrypted with the cookie.
-  func lodgeToken(_ secret: ConsoleSecret) -> String? {
+  func lodgeToken(_ secret: CallerSecret) -> String? {
     guard !stored.sealedLodgeSecret.isEmpty else { return nil }
     return lodge.withLock { known in
       if let known { return known }

@@ -28,7 +28,7 @@ package final class SignInLinks: Sendable {
   ///
   /// - Throws: RESOURCE_EXHAUSTED `LINKS_EXHAUSTED` if all principals together have too many.
   func create(_ grant: ConsoleGrant) throws -> (token: String, expiresAtMs: Int64) {
-    let secret = try ConsoleSecret.random(.link)
+    let secret = try CallerSecret.random(.link)
     let now = nowMs()
     try state.withLock { state throws(RPCError) in
       state.links = state.links.filter { $0.value.createdAtMs + limits.linkLifetimeMs > now }
@@ -52,7 +52,7 @@ package final class SignInLinks: Sendable {
   /// - Throws: UNAUTHENTICATED `LINK_INVALID` for an unknown, used or expired link alike.
   package func take(_ token: String) throws(RPCError) -> ConsoleGrant {
     let now = nowMs()
-    guard let secret = ConsoleSecret(token, .link),
+    guard let secret = CallerSecret(token, .link),
       let link = state.withLock({ $0.links.removeValue(forKey: secret.digest) }),
       now < link.createdAtMs + limits.linkLifetimeMs
     else {

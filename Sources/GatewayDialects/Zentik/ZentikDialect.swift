@@ -95,7 +95,7 @@ struct ZentikDialect: HTTPDialect {
   static func authorization(_ value: String) -> String {
     let parts = value.split(separator: " ", omittingEmptySubsequences: true)
     guard parts.count == 2, parts[1].hasPrefix(keyPrefix) else { return value }
-    return "\(parts[0]) \(ApiKeySecret.prefix)\(parts[1].dropFirst(keyPrefix.count))"
+    return "\(parts[0]) \(CallerSecret.Kind.key.prefix)\(parts[1].dropFirst(keyPrefix.count))"
   }
 }
 

@@ -11,7 +11,14 @@ struct ConsoleFrontend: Sendable {
   let sessions: ConsoleSessions
 
   /// The path at which sessions begin and end.
-  var sessionPath: String { path + "/session" }
+  let sessionPath: String
+
+  init(path: String, cookie: ConsoleCookie, sessions: ConsoleSessions) {
+    self.path = path
+    self.cookie = cookie
+    self.sessions = sessions
+    sessionPath = path + "/session"
+  }
 
   /// Replaces the cookie of a request that the console's page has caused by the credential of its session.
   ///
@@ -21,16 +28,11 @@ struct ConsoleFrontend: Sendable {
   /// - Returns: The head, and whether the cookie has become its credential.
   func identified(_ head: HTTPRequestHead) -> (head: HTTPRequestHead, isIdentified: Bool) {
     guard head.headers.contains(name: ConsoleCookie.header) else { return (head, false) }
-    var found: ConsoleSessions.Presented?
-    let isSession = Self.path(of: head.uri) == sessionPath
     // A sign-in needs no earlier session.
-    if head.method != .POST || !isSession {
-      found = cookie.credential(of: head).flatMap { sessions.present($0) }
-    }
+    guard head.method != .POST || Self.path(of: head.uri) != sessionPath,
+      let found = cookie.credential(of: head).flatMap({ sessions.present($0) })
+    else { return (head, false) }
     var head = head
-    // Services do not need it.
-    if !isSession { head.headers.remove(name: ConsoleCookie.header) }
-    guard let found else { return (head, false) }
     head.headers.add(name: "authorization", value: found.authorization)
     if let token = found.lodgeToken { head.headers.add(name: PresentedSession.metadataKey, value: token) }
     return (head, true)

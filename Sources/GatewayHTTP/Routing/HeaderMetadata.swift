@@ -8,7 +8,7 @@ enum HeaderMetadata {
     "accept", "accept-charset", "accept-encoding", "accept-language", "age", "alt-used", "cache-control", "connection",
     "cookie", "date", "dnt", "expect", "forwarded", "from", "host", "keep-alive", "last-event-id",
     "max-forwards", "origin", "pragma", "priority", "range", "referer", "te", "trailer", "transfer-encoding", "upgrade",
-    "upgrade-insecure-requests", "user-agent", "via",
+    "upgrade-insecure-requests", "user-agent", "via", ConsoleCookie.header,
   ]
   private static let leftPrefixes = [
     "access-control-", "cf-", "connect-", "content-", "if-", "proxy-", "sec-", "x-forwarded-", "x-real-",

@@ -1,27 +1,21 @@
-import CClientFiles
 import CampanileCrypto
 
 /// The files of the web console, and those of the client that its modules import.
 ///
-/// The page itself is at `PATH/` and is never cached without a question. All other files are at
+/// The page itself is at `PATH/` and is revalidated on every visit. All other files are at
 /// `PATH/HASH/web/` and `PATH/HASH/sdk/`, where the hash covers all of them, and are cached for ever. Relative imports
 /// between the modules are the same as in the sources.
 enum ConsoleFiles {
-  private struct Source {
-    let path: String
-    let contentType: String
-    let bytes: [UInt8]
-  }
   static let pageName = "index.html"
   private static let immutable = "public, max-age=31536000, immutable"
 
   /// Returns all files, by path.
   static func files(at path: String) -> [String: StaticFile] {
-    let web = sources(campanile_console_file)
-    let client = sources(campanile_client_file).filter { !$0.path.hasSuffix(".d.ts") }
+    let web = EmbeddedFile.console
+    let client = EmbeddedFile.client.filter { !$0.path.hasSuffix(".d.ts") }
     let hash = hash(web + client)
     var files: [String: StaticFile] = [:]
-    func add(_ source: Source, _ folder: String) {
+    func add(_ source: EmbeddedFile, _ folder: String) {
       files["\(path)/\(hash)/\(folder)/\(source.path)"] = StaticFile(
         contentType: source.contentType, cacheControl: immutable
       ) { source.bytes }
@@ -56,23 +50,12 @@ enum ConsoleFiles {
     return parts.joined(separator: "/")
   }
 
-  private static func hash(_ sources: [Source]) -> String {
+  private static func hash(_ sources: [EmbeddedFile]) -> String {
     var bytes: [UInt8] = []
     for source in sources {
       bytes += Array("\(source.path) \(source.bytes.count)\n".utf8)
       bytes += source.bytes
     }
     return String(((try? SHA256.digest(bytes))?.hexadecimal ?? "\(bytes.count)").prefix(16))
-  }
-
-  private static func sources(_ file: (Int) -> UnsafePointer<campanile_client_file>?) -> [Source] {
-    var found: [Source] = []
-    while let next = file(found.count)?.pointee {
-      found.append(
-        Source(
-          path: String(cString: next.path), contentType: String(cString: next.content_type),
-          bytes: [UInt8](UnsafeBufferPointer(start: next.bytes, count: next.size_bytes))))
-    }
-    return found
   }
 }
