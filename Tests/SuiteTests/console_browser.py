@@ -60,7 +60,7 @@ class Visitor:
         unexpected = [text for text in self.messages if not any(each in text for each in self.expected)]
         if failure:
             with contextlib.suppress(Exception):
-                self.page.screenshot(path=f"/tmp/console-failure-{os.getpid()}.png")
+                self.photograph(f"failure-{os.getpid()}")
         self.context.close()
         assert failure or not unexpected, unexpected
 
