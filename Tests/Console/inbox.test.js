@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { apply, join, placeOf, quietWeek } from "../../Sources/Console/Web/pages/inbox/reducer.js";
+import { apply, join, placeOf } from "../../Sources/Console/Web/pages/inbox/reducer.js";
+import { quietWeek } from "../../Sources/Console/Web/pages/inbox/week.js";
 
 /** @param {string} id */
 const row = (id, bucketId = "b_1", readTime = /** @type {string | undefined} */ (undefined)) => ({ id, bucketId, ...(readTime && { readTime }) });

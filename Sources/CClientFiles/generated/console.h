@@ -162,114 +162,117 @@ static const unsigned char console_53[] = {
 #embed "../../../Sources/Console/Web/pages/inbox/texts.it.js"
 };
 static const unsigned char console_54[] = {
-#embed "../../../Sources/Console/Web/pages/overview/overview.css"
+#embed "../../../Sources/Console/Web/pages/inbox/week.js"
 };
 static const unsigned char console_55[] = {
-#embed "../../../Sources/Console/Web/pages/overview/overview.js"
+#embed "../../../Sources/Console/Web/pages/overview/overview.css"
 };
 static const unsigned char console_56[] = {
-#embed "../../../Sources/Console/Web/pages/overview/statistics.js"
+#embed "../../../Sources/Console/Web/pages/overview/overview.js"
 };
 static const unsigned char console_57[] = {
-#embed "../../../Sources/Console/Web/pages/overview/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/overview/statistics.js"
 };
 static const unsigned char console_58[] = {
-#embed "../../../Sources/Console/Web/pages/overview/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/overview/texts.en.js"
 };
 static const unsigned char console_59[] = {
-#embed "../../../Sources/Console/Web/pages/signin/signin.js"
+#embed "../../../Sources/Console/Web/pages/overview/texts.it.js"
 };
 static const unsigned char console_60[] = {
-#embed "../../../Sources/Console/Web/pages/signin/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/signin/signin.js"
 };
 static const unsigned char console_61[] = {
-#embed "../../../Sources/Console/Web/pages/signin/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/signin/texts.en.js"
 };
 static const unsigned char console_62[] = {
-#embed "../../../Sources/Console/Web/pages/trace/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/signin/texts.it.js"
 };
 static const unsigned char console_63[] = {
-#embed "../../../Sources/Console/Web/pages/trace/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/trace/texts.en.js"
 };
 static const unsigned char console_64[] = {
-#embed "../../../Sources/Console/Web/pages/trace/trace.css"
+#embed "../../../Sources/Console/Web/pages/trace/texts.it.js"
 };
 static const unsigned char console_65[] = {
-#embed "../../../Sources/Console/Web/pages/trace/trace.js"
+#embed "../../../Sources/Console/Web/pages/trace/trace.css"
 };
 static const unsigned char console_66[] = {
-#embed "../../../Sources/Console/Web/pages/trace/verdict.js"
+#embed "../../../Sources/Console/Web/pages/trace/trace.js"
 };
 static const unsigned char console_67[] = {
-#embed "../../../Sources/Console/Web/palette.js"
+#embed "../../../Sources/Console/Web/pages/trace/verdict.js"
 };
 static const unsigned char console_68[] = {
-#embed "../../../Sources/Console/Web/parts.js"
+#embed "../../../Sources/Console/Web/palette.js"
 };
 static const unsigned char console_69[] = {
-#embed "../../../Sources/Console/Web/preferences.js"
+#embed "../../../Sources/Console/Web/parts.js"
 };
 static const unsigned char console_70[] = {
-#embed "../../../Sources/Console/Web/renderers/generic.js"
+#embed "../../../Sources/Console/Web/preferences.js"
 };
 static const unsigned char console_71[] = {
-#embed "../../../Sources/Console/Web/renderers/pieces.js"
+#embed "../../../Sources/Console/Web/renderers/generic.js"
 };
 static const unsigned char console_72[] = {
-#embed "../../../Sources/Console/Web/renderers/registry.js"
+#embed "../../../Sources/Console/Web/renderers/pieces.js"
 };
 static const unsigned char console_73[] = {
-#embed "../../../Sources/Console/Web/renderers/room.js"
+#embed "../../../Sources/Console/Web/renderers/registry.js"
 };
 static const unsigned char console_74[] = {
-#embed "../../../Sources/Console/Web/renderers/texts.en.js"
+#embed "../../../Sources/Console/Web/renderers/room.js"
 };
 static const unsigned char console_75[] = {
-#embed "../../../Sources/Console/Web/renderers/texts.it.js"
+#embed "../../../Sources/Console/Web/renderers/texts.en.js"
 };
 static const unsigned char console_76[] = {
-#embed "../../../Sources/Console/Web/renderers/timer.js"
+#embed "../../../Sources/Console/Web/renderers/texts.it.js"
 };
 static const unsigned char console_77[] = {
-#embed "../../../Sources/Console/Web/renderers/unread.js"
+#embed "../../../Sources/Console/Web/renderers/timer.js"
 };
 static const unsigned char console_78[] = {
-#embed "../../../Sources/Console/Web/renderers/values.js"
+#embed "../../../Sources/Console/Web/renderers/unread.js"
 };
 static const unsigned char console_79[] = {
-#embed "../../../Sources/Console/Web/router.js"
+#embed "../../../Sources/Console/Web/renderers/values.js"
 };
 static const unsigned char console_80[] = {
-#embed "../../../Sources/Console/Web/shell.css"
+#embed "../../../Sources/Console/Web/router.js"
 };
 static const unsigned char console_81[] = {
-#embed "../../../Sources/Console/Web/shell.js"
+#embed "../../../Sources/Console/Web/shell.css"
 };
 static const unsigned char console_82[] = {
-#embed "../../../Sources/Console/Web/signals.js"
+#embed "../../../Sources/Console/Web/shell.js"
 };
 static const unsigned char console_83[] = {
-#embed "../../../Sources/Console/Web/styles.css"
+#embed "../../../Sources/Console/Web/signals.js"
 };
 static const unsigned char console_84[] = {
-#embed "../../../Sources/Console/Web/texts/en.js"
+#embed "../../../Sources/Console/Web/styles.css"
 };
 static const unsigned char console_85[] = {
-#embed "../../../Sources/Console/Web/texts/it.js"
+#embed "../../../Sources/Console/Web/texts/en.js"
 };
 static const unsigned char console_86[] = {
-#embed "../../../Sources/Console/Web/toasts.js"
+#embed "../../../Sources/Console/Web/texts/it.js"
 };
 static const unsigned char console_87[] = {
-#embed "../../../Sources/Console/Web/view.js"
+#embed "../../../Sources/Console/Web/toasts.js"
 };
 static const unsigned char console_88[] = {
-#embed "../../../Sources/Console/Web/virtual.js"
+#embed "../../../Sources/Console/Web/view.js"
 };
 static const unsigned char console_89[] = {
-#embed "../../../Sources/Console/Web/watcher.js"
+#embed "../../../Sources/Console/Web/virtual.js"
 };
 static const unsigned char console_90[] = {
+#embed "../../../Sources/Console/Web/watcher.js"
+};
+static const unsigned char console_91[] = {
 #embed "../../../Sources/Console/Web/worker.js"
 };
 static const struct campanile_client_file console_files[] = {
@@ -327,41 +330,42 @@ static const struct campanile_client_file console_files[] = {
   {"pages/inbox/snooze.js", "text/javascript; charset=utf-8", console_51, sizeof console_51},
   {"pages/inbox/texts.en.js", "text/javascript; charset=utf-8", console_52, sizeof console_52},
   {"pages/inbox/texts.it.js", "text/javascript; charset=utf-8", console_53, sizeof console_53},
-  {"pages/overview/overview.css", "text/css; charset=utf-8", console_54, sizeof console_54},
-  {"pages/overview/overview.js", "text/javascript; charset=utf-8", console_55, sizeof console_55},
-  {"pages/overview/statistics.js", "text/javascript; charset=utf-8", console_56, sizeof console_56},
-  {"pages/overview/texts.en.js", "text/javascript; charset=utf-8", console_57, sizeof console_57},
-  {"pages/overview/texts.it.js", "text/javascript; charset=utf-8", console_58, sizeof console_58},
-  {"pages/signin/signin.js", "text/javascript; charset=utf-8", console_59, sizeof console_59},
-  {"pages/signin/texts.en.js", "text/javascript; charset=utf-8", console_60, sizeof console_60},
-  {"pages/signin/texts.it.js", "text/javascript; charset=utf-8", console_61, sizeof console_61},
-  {"pages/trace/texts.en.js", "text/javascript; charset=utf-8", console_62, sizeof console_62},
-  {"pages/trace/texts.it.js", "text/javascript; charset=utf-8", console_63, sizeof console_63},
-  {"pages/trace/trace.css", "text/css; charset=utf-8", console_64, sizeof console_64},
-  {"pages/trace/trace.js", "text/javascript; charset=utf-8", console_65, sizeof console_65},
-  {"pages/trace/verdict.js", "text/javascript; charset=utf-8", console_66, sizeof console_66},
-  {"palette.js", "text/javascript; charset=utf-8", console_67, sizeof console_67},
-  {"parts.js", "text/javascript; charset=utf-8", console_68, sizeof console_68},
-  {"preferences.js", "text/javascript; charset=utf-8", console_69, sizeof console_69},
-  {"renderers/generic.js", "text/javascript; charset=utf-8", console_70, sizeof console_70},
-  {"renderers/pieces.js", "text/javascript; charset=utf-8", console_71, sizeof console_71},
-  {"renderers/registry.js", "text/javascript; charset=utf-8", console_72, sizeof console_72},
-  {"renderers/room.js", "text/javascript; charset=utf-8", console_73, sizeof console_73},
-  {"renderers/texts.en.js", "text/javascript; charset=utf-8", console_74, sizeof console_74},
-  {"renderers/texts.it.js", "text/javascript; charset=utf-8", console_75, sizeof console_75},
-  {"renderers/timer.js", "text/javascript; charset=utf-8", console_76, sizeof console_76},
-  {"renderers/unread.js", "text/javascript; charset=utf-8", console_77, sizeof console_77},
-  {"renderers/values.js", "text/javascript; charset=utf-8", console_78, sizeof console_78},
-  {"router.js", "text/javascript; charset=utf-8", console_79, sizeof console_79},
-  {"shell.css", "text/css; charset=utf-8", console_80, sizeof console_80},
-  {"shell.js", "text/javascript; charset=utf-8", console_81, sizeof console_81},
-  {"signals.js", "text/javascript; charset=utf-8", console_82, sizeof console_82},
-  {"styles.css", "text/css; charset=utf-8", console_83, sizeof console_83},
-  {"texts/en.js", "text/javascript; charset=utf-8", console_84, sizeof console_84},
-  {"texts/it.js", "text/javascript; charset=utf-8", console_85, sizeof console_85},
-  {"toasts.js", "text/javascript; charset=utf-8", console_86, sizeof console_86},
-  {"view.js", "text/javascript; charset=utf-8", console_87, sizeof console_87},
-  {"virtual.js", "text/javascript; charset=utf-8", console_88, sizeof console_88},
-  {"watcher.js", "text/javascript; charset=utf-8", console_89, sizeof console_89},
-  {"worker.js", "text/javascript; charset=utf-8", console_90, sizeof console_90},
+  {"pages/inbox/week.js", "text/javascript; charset=utf-8", console_54, sizeof console_54},
+  {"pages/overview/overview.css", "text/css; charset=utf-8", console_55, sizeof console_55},
+  {"pages/overview/overview.js", "text/javascript; charset=utf-8", console_56, sizeof console_56},
+  {"pages/overview/statistics.js", "text/javascript; charset=utf-8", console_57, sizeof console_57},
+  {"pages/overview/texts.en.js", "text/javascript; charset=utf-8", console_58, sizeof console_58},
+  {"pages/overview/texts.it.js", "text/javascript; charset=utf-8", console_59, sizeof console_59},
+  {"pages/signin/signin.js", "text/javascript; charset=utf-8", console_60, sizeof console_60},
+  {"pages/signin/texts.en.js", "text/javascript; charset=utf-8", console_61, sizeof console_61},
+  {"pages/signin/texts.it.js", "text/javascript; charset=utf-8", console_62, sizeof console_62},
+  {"pages/trace/texts.en.js", "text/javascript; charset=utf-8", console_63, sizeof console_63},
+  {"pages/trace/texts.it.js", "text/javascript; charset=utf-8", console_64, sizeof console_64},
+  {"pages/trace/trace.css", "text/css; charset=utf-8", console_65, sizeof console_65},
+  {"pages/trace/trace.js", "text/javascript; charset=utf-8", console_66, sizeof console_66},
+  {"pages/trace/verdict.js", "text/javascript; charset=utf-8", console_67, sizeof console_67},
+  {"palette.js", "text/javascript; charset=utf-8", console_68, sizeof console_68},
+  {"parts.js", "text/javascript; charset=utf-8", console_69, sizeof console_69},
+  {"preferences.js", "text/javascript; charset=utf-8", console_70, sizeof console_70},
+  {"renderers/generic.js", "text/javascript; charset=utf-8", console_71, sizeof console_71},
+  {"renderers/pieces.js", "text/javascript; charset=utf-8", console_72, sizeof console_72},
+  {"renderers/registry.js", "text/javascript; charset=utf-8", console_73, sizeof console_73},
+  {"renderers/room.js", "text/javascript; charset=utf-8", console_74, sizeof console_74},
+  {"renderers/texts.en.js", "text/javascript; charset=utf-8", console_75, sizeof console_75},
+  {"renderers/texts.it.js", "text/javascript; charset=utf-8", console_76, sizeof console_76},
+  {"renderers/timer.js", "text/javascript; charset=utf-8", console_77, sizeof console_77},
+  {"renderers/unread.js", "text/javascript; charset=utf-8", console_78, sizeof console_78},
+  {"renderers/values.js", "text/javascript; charset=utf-8", console_79, sizeof console_79},
+  {"router.js", "text/javascript; charset=utf-8", console_80, sizeof console_80},
+  {"shell.css", "text/css; charset=utf-8", console_81, sizeof console_81},
+  {"shell.js", "text/javascript; charset=utf-8", console_82, sizeof console_82},
+  {"signals.js", "text/javascript; charset=utf-8", console_83, sizeof console_83},
+  {"styles.css", "text/css; charset=utf-8", console_84, sizeof console_84},
+  {"texts/en.js", "text/javascript; charset=utf-8", console_85, sizeof console_85},
+  {"texts/it.js", "text/javascript; charset=utf-8", console_86, sizeof console_86},
+  {"toasts.js", "text/javascript; charset=utf-8", console_87, sizeof console_87},
+  {"view.js", "text/javascript; charset=utf-8", console_88, sizeof console_88},
+  {"virtual.js", "text/javascript; charset=utf-8", console_89, sizeof console_89},
+  {"watcher.js", "text/javascript; charset=utf-8", console_90, sizeof console_90},
+  {"worker.js", "text/javascript; charset=utf-8", console_91, sizeof console_91},
 };

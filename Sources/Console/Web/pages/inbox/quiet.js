@@ -3,7 +3,7 @@
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { field, iconButton, loaded, resource } from "../../parts.js";
 import { h, svg } from "../../view.js";
-import { quietWeek } from "./reducer.js";
+import { quietWeek } from "./week.js";
 import { en } from "./forms.en.js";
 import { it } from "./forms.it.js";
 
