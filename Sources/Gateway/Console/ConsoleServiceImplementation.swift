@@ -106,32 +106,19 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
 /// The views of sessions and events in `ConsoleService`.
 enum ConsoleSessionView {
   static func session(_ session: OpenConsoleSession, of call: LocalCall) -> ConsoleSession {
-    var view = ConsoleSession()
-    view.id = session.id
-    view.principal = session.principalName
-    view.method = session.stored.method
-    view.keyId = session.stored.keyID
-    view.createTime = ProtoTimestamp(millisecondsSince1970: session.stored.createdAtMs)
-    view.lastUseTime = ProtoTimestamp(millisecondsSince1970: session.usedAtMs)
-    view.expireTime = ProtoTimestamp(millisecondsSince1970: session.expiresAtMs)
-    view.endTime = ProtoTimestamp(millisecondsSince1970: session.endsAtMs)
-    view.address = session.stored.address
-    view.userAgent = session.stored.userAgent
-    view.current = session.credential === call.credential
-    return view
+    ConsoleSession(
+      id: session.id, principal: session.principalName, method: session.stored.method, keyId: session.stored.keyID,
+      createTime: ProtoTimestamp(millisecondsSince1970: session.stored.createdAtMs),
+      lastUseTime: ProtoTimestamp(millisecondsSince1970: session.usedAtMs),
+      expireTime: ProtoTimestamp(millisecondsSince1970: session.expiresAtMs),
+      endTime: ProtoTimestamp(millisecondsSince1970: session.endsAtMs), address: session.stored.address,
+      userAgent: session.stored.userAgent, current: session.credential === call.credential)
   }
 
   static func event(_ event: StoredAuditEvent) -> AuditEvent {
-    var view = AuditEvent()
-    view.id = event.id
-    view.createTime = ProtoTimestamp(millisecondsSince1970: event.createdAtMs)
-    view.action = event.action
-    view.principal = event.principal
-    view.address = event.address
-    view.subject = event.subject
-    view.method = event.method
-    view.count = Int32(clamping: event.count)
-    view.reason = event.reason
-    return view
+    AuditEvent(
+      id: event.id, createTime: ProtoTimestamp(millisecondsSince1970: event.createdAtMs), action: event.action,
+      principal: event.principal, address: event.address, subject: event.subject, method: event.method,
+      count: Int32(clamping: event.count), reason: event.reason)
   }
 }
