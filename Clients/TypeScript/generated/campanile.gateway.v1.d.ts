@@ -385,8 +385,8 @@ export interface UpdateWatchesRequest {
 export type UpdateWatchesResponse = Record<string, never>;
 
 /**
- * WatchService carries many watches in one stream, because browsers limit the connections to an origin over HTTP/1.1;
- * docs/decisions/0067-carry-many-watches-in-one-stream.md explains it.
+ * WatchService carries many watches in one stream, because browsers limit the connections to an origin over HTTP/1.1:
+ * see decision 0067.
  */
 export declare const WatchService: {
   /**

@@ -4,8 +4,8 @@
 public import CampanileMessages
 public import CampanileRPC
 
-/// WatchService carries many watches in one stream, because browsers limit the connections to an origin over HTTP/1.1;
-/// docs/decisions/0067-carry-many-watches-in-one-stream.md explains it.
+/// WatchService carries many watches in one stream, because browsers limit the connections to an origin over HTTP/1.1:
+/// see decision 0067.
 public protocol WatchServiceProtocol: RPCService {
   /// WatchMany opens a stream that carries the messages of several server-streaming methods, each under an id that the
   /// client chose. The first event is `started`.

@@ -12,9 +12,9 @@ public protocol SimulatorServiceProtocol: RPCService {
   func listScreens(_ request: ListScreensRequest, context: CallContext) async throws -> ListScreensResponse
   /// GetScreen returns a screen and its retained states. A token without a push is NOT_FOUND, reason SCREEN_NOT_FOUND.
   func getScreen(_ request: GetScreenRequest, context: CallContext) async throws -> GetScreenResponse
-  /// WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several quick
-  /// changes is sent; `state_count` shows how many states there were. A token of another process of the simulator, or one
-  /// that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+  /// WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several
+  /// quick changes is sent; `state_count` shows how many states there were. A token of another process of the
+  /// simulator, or one that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
   func watchScreens(_ request: WatchScreensRequest, context: CallContext, responses: ResponseSink<WatchScreensResponse>) async throws
   /// ListSimulatedPushes pages through the newest 10,000 requests to the simulated APNs, newest first.
   func listSimulatedPushes(_ request: ListSimulatedPushesRequest, context: CallContext) async throws -> ListSimulatedPushesResponse

@@ -1522,9 +1522,9 @@ public enum SimulatorServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/simulator/v1/screens/{screen_id}", body: ""),
     ], scope: "simulator:operate")
-  /// WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several quick
-  /// changes is sent; `state_count` shows how many states there were. A token of another process of the simulator, or one
-  /// that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+  /// WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several
+  /// quick changes is sent; `state_count` shows how many states there were. A token of another process of the
+  /// simulator, or one that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
   public static let watchScreens = MethodDescriptor(
     path: "campanile.simulator.v1.SimulatorService/WatchScreens",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -1620,9 +1620,9 @@ public struct SimulatorServiceClient: Sendable {
     try await caller.unary(SimulatorServiceMethods.getScreen, request, options: options)
   }
 
-  /// WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several quick
-  /// changes is sent; `state_count` shows how many states there were. A token of another process of the simulator, or one
-  /// that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
+  /// WatchScreens sends the first message, then each changed screen with its newest state. Only the last of several
+  /// quick changes is sent; `state_count` shows how many states there were. A token of another process of the
+  /// simulator, or one that is too old, ends the watch with OUT_OF_RANGE, reason TOKEN_TOO_OLD.
   public func watchScreens(_ request: WatchScreensRequest, options: CallOptions = .init()) -> ResponseStream<WatchScreensResponse> {
     caller.serverStreaming(SimulatorServiceMethods.watchScreens, request, options: options)
   }
