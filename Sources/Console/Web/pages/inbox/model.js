@@ -1,7 +1,7 @@
 // The state of the inbox: lists by place, counts, selection, and changes with undo.
 
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
-import { computed, effect, onDispose, signal, untrack } from "../../view.js";
+import { computed, effect, onDispose, signal } from "../../view.js";
 import { apply, join } from "./reducer.js";
 
 /** @import { Bucket, Notification } from "../../../sdk/generated/campanile.notifications.v1.js" */
@@ -23,6 +23,9 @@ export function createModel(context, t) {
   /** Whether the list is scrolled to its top; new rows are counted otherwise. */
   let isAtTop = () => true;
   let generation = 0;
+  /** @typedef {import("../../../sdk/generated/campanile.notifications.v1.js").NotificationChange} Change */
+  /** The changes during a reading, which its result may lack. @type {Change[]} */
+  let missed = [];
 
   /**
    * @param {string} pageToken
@@ -39,10 +42,14 @@ export function createModel(context, t) {
   const reload = async () => {
     const current = ++generation;
     isLoading.value = true;
+    missed = [];
     try {
-      const { notifications = [], nextPageToken = "" } = await untrack(() => page(""));
+      // The watch begins before the list is read.
+      await isFollowed;
+      const { notifications = [], nextPageToken = "" } = await page("");
       if (current !== generation) return;
-      [items.value, nextPage.value, error.value, fresh.value] = [notifications, nextPageToken, undefined, 0];
+      const found = isLive.value ? apply(notifications, missed, filter(), !nextPageToken) : notifications;
+      [items.value, nextPage.value, error.value, fresh.value] = [found, nextPageToken, undefined, 0];
     } catch (thrown) {
       if (current === generation) error.value = thrown;
     }
@@ -67,13 +74,16 @@ export function createModel(context, t) {
   const reloadBuckets = async () => {
     /** @type {Bucket[]} */
     const found = [];
+    let token = "";
     for (let pageToken = "";;) {
-      const { buckets: page = [], nextPageToken = "" } = await client.call(Service.listBuckets, { pageSize: 1000, ...(pageToken && { pageToken }) });
+      const { buckets: page = [], nextPageToken = "", resumeToken = "" } = await client.call(Service.listBuckets, { pageSize: 1000, ...(pageToken && { pageToken }) });
       found.push(...page);
+      token ||= resumeToken;
       if (!nextPageToken) break;
       pageToken = nextPageToken;
     }
     buckets.value = found;
+    return token;
   };
   const count = async () => { unread.value = (await client.call(Service.getUnreadCounts, {})).unreadCounts ?? {}; };
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -85,6 +95,43 @@ export function createModel(context, t) {
     }, 250);
   };
 
+  const refresh = () => Promise.all([reload(), reloadBuckets(), count()]).catch(fail);
+  void count().catch(() => {});
+
+  const filter = () => ({ bucketId: bucketId.value, unreadOnly: unreadOnly.value });
+  /** Changes that arrived in one turn are applied together. @type {Change[]} */
+  let waiting = [];
+  const applyWaiting = () => {
+    const changes = waiting;
+    waiting = [];
+    if (isLoading.value) missed.push(...changes);
+    if (changes.some((change) => change.bucketCreated || change.bucketUpdated || change.bucketDeleted)) void reloadBuckets().catch(() => {});
+    countSoon();
+    if (!isLive.value) return;
+    const before = items.value, top = before[0]?.id ?? "";
+    items.value = apply(before, changes, filter(), !nextPage.value);
+    const added = items.value.findIndex(({ id = "" }) => id <= top);
+    if (!isAtTop()) fresh.value += added < 0 ? items.value.length : added;
+  };
+  let stop = () => {}, isEnded = false;
+  onDispose(() => {
+    isEnded = true;
+    stop();
+  });
+  /** @param {string} resumeToken */
+  const follow = (resumeToken) => {
+    if (!isEnded) stop = context.watch(Service.watchNotifications, { resumeToken }, {
+      message({ change }) {
+        if (change && waiting.push(change) === 1) queueMicrotask(applyWaiting);
+      },
+      gap() {
+        gapTime.value = Date.now();
+        void refresh();
+      },
+    });
+  };
+  // Changes after the token of the buckets include everything that the lists may have missed.
+  const isFollowed = reloadBuckets().then(follow, () => follow(""));
   // Another place, query or filter is another list.
   effect(() => {
     void [place.value, query.value, unreadOnly.value];
@@ -93,32 +140,6 @@ export function createModel(context, t) {
     gapTime.value = 0;
     void reload();
   });
-  const refresh = () => Promise.all([reload(), reloadBuckets(), count()]).catch(fail);
-  void reloadBuckets().catch(() => {});
-  void count().catch(() => {});
-
-  /** Changes that arrived in one turn are applied together. @type {import("../../../sdk/generated/campanile.notifications.v1.js").NotificationChange[]} */
-  let waiting = [];
-  const applyWaiting = () => {
-    const changes = waiting, filter = { bucketId: bucketId.value, unreadOnly: unreadOnly.value };
-    waiting = [];
-    if (changes.some((change) => change.bucketCreated || change.bucketUpdated || change.bucketDeleted)) void reloadBuckets().catch(() => {});
-    countSoon();
-    if (!isLive.value) return;
-    const before = items.value, top = before[0]?.id ?? "";
-    items.value = apply(before, changes, filter, !nextPage.value);
-    const added = items.value.findIndex(({ id = "" }) => id <= top);
-    if (!isAtTop()) fresh.value += added < 0 ? items.value.length : added;
-  };
-  onDispose(context.watch(Service.watchNotifications, {}, {
-    message({ change }) {
-      if (change && waiting.push(change) === 1) queueMicrotask(applyWaiting);
-    },
-    gap() {
-      gapTime.value = Date.now();
-      void refresh();
-    },
-  }));
 
   const selected = () => selection.value.size > 0 ? [...selection.value] : openId.value ? [openId.value] : [];
   /** @param {string[]} ids @param {(item: Notification) => Notification} change */
@@ -136,11 +157,13 @@ export function createModel(context, t) {
   /** @param {boolean} isRead @param {string[]} [ids] */
   const mark = (isRead, ids = selected()) => attempt(async () => {
     if (ids.length === 0) return;
+    const before = new Set(items.value.flatMap(({ id = "", readTime }) => Boolean(readTime) === isRead ? [id] : []));
+    const changed = ids.filter((id) => !before.has(id));
     patch(ids, ({ readTime: _, ...item }) => isRead ? { ...item, readTime: new Date().toISOString() } : item);
     await client.call(isRead ? Service.markNotificationsRead : Service.markNotificationsUnread, { notificationIds: ids });
     countSoon();
     selection.value = new Set();
-    notify(isRead ? t.markedRead(ids.length) : t.markedUnread(ids.length), { undo: () => mark(!isRead, ids) });
+    notify(isRead ? t.markedRead(ids.length) : t.markedUnread(ids.length), { undo: changed.length > 0 ? () => mark(!isRead, changed) : undefined });
   });
   /** @param {string[]} [ids] */
   const remove = (ids = selected()) => attempt(async () => {
@@ -183,7 +206,7 @@ export function createModel(context, t) {
   };
   return {
     items, nextPage, isLoading, error, buckets, unread, selection, gapTime, fresh, place, openId, query, unreadOnly, bucketId,
-    reload, more, refresh, reloadBuckets, mark, remove, restore, markAll, open, move, toggle, attempt,
+    isLive, reload, more, refresh, reloadBuckets, mark, remove, restore, markAll, open, move, toggle, attempt,
     /** @param {() => boolean} look */
     followTop: (look) => { isAtTop = look; },
   };
