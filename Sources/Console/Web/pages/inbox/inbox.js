@@ -67,7 +67,7 @@ export const colour = (color) => /^#[0-9a-f]{6}$/i.test(color ?? "") ? color : "
 
 /** @param {Context} context @param {T} t @param {import("./model.js").Model} model */
 function toolbar(context, t, model) {
-  const { navigate, route } = context;
+  const { navigate, route } = context, canWrite = context.caller.may("notifications:write");
   /** @param {Record<string, string | undefined>} change */
   const change = (change) => navigate(`inbox/${model.bucketId.value || "all"}`, { ...route.value.query, ...change }, { replace: true });
   const isSelecting = computed(() => model.selection.value.size > 0), isTrash = computed(() => model.place.value === "trash");
@@ -77,10 +77,10 @@ function toolbar(context, t, model) {
   return h("div", { class: "inbox-tools row" }, show(isSelecting, () => [
     iconButton("close", t.clear, { onclick: () => { model.selection.value = new Set(); } }),
     h("strong", { class: "grow" }, () => t.selected(model.selection.value.size)),
-    () => isTrash.value ? h("button", { type: "button", onclick: () => model.restore() }, t.restore) : [
+    () => canWrite && (isTrash.value ? h("button", { type: "button", onclick: () => model.restore() }, t.restore) : [
       iconButton("read", t.markRead, { onclick: () => model.mark(true) }), iconButton("unread", t.markUnread, { onclick: () => model.mark(false) }),
       iconButton("clock", t.snooze, { onclick: () => snooze(context, t, model, [...model.selection.value]) }),
-      iconButton("trash", t.remove, { onclick: () => model.remove() })],
+      iconButton("trash", t.remove, { onclick: () => model.remove() })]),
   ], () => [
     h("div", { class: "search grow" }, icon("search"), h("input", {
       type: "search", "aria-label": t.search, placeholder: t.search, value: () => model.query.value, maxlength: 256,
@@ -91,7 +91,7 @@ function toolbar(context, t, model) {
     h("button", {
       type: "button", class: "quiet filter", "aria-pressed": () => String(model.unreadOnly.value),
       onclick: () => change({ unread: model.unreadOnly.value ? undefined : "1" }) }, t.unreadOnly),
-    iconButton("check", t.markAll, { onclick: model.markAll }),
+    () => canWrite && model.isLive.value && iconButton("check", t.markAll, { onclick: model.markAll }),
   ]));
 }
 
@@ -138,7 +138,8 @@ function nothing(t, model) {
 }
 
 /** @param {Context} context @param {import("./model.js").Model} model @param {HTMLElement} node */
-function keys({ navigate, route }, model, node) {
+function keys({ navigate, route, caller }, model, node) {
+  const canWrite = caller.may("notifications:write");
   /** @param {KeyboardEvent} event */
   const listener = (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
@@ -149,7 +150,7 @@ function keys({ navigate, route }, model, node) {
     }
     const run = {
       j: () => model.move(1), k: () => model.move(-1), x: () => { if (model.openId.value) model.toggle(model.openId.value); },
-      e: () => model.mark(true), "#": () => model.remove(),
+      ...(canWrite && { e: () => model.mark(true), "#": () => model.remove() }),
       "/": () => /** @type {HTMLElement | null} */ (node.querySelector("input[type=search]"))?.focus(),
       Escape: () => {
         if (model.selection.value.size > 0) model.selection.value = new Set();
