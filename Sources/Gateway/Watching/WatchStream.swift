@@ -15,8 +15,8 @@ final class WatchStream: @unchecked Sendable {
   static let watchesMax = 64
   /// Bytes of waiting messages of all watches together beyond which no watch gets more credit.
   static let waitingBytesMax = 4 * 1024 * 1024
-  /// Bytes of waiting messages beyond which a watch that gets another one fails with `SLOW_CONSUMER`. Its initial credit
-  /// alone allows 1 MiB to each watch.
+  /// Bytes of waiting messages beyond which a watch that gets another one fails with `SLOW_CONSUMER`. The initial credit
+  /// of each watch allows it 1 MiB.
   static let unreadBytesMax = WireLimits().unreadBytesMax
 
   let id: String
