@@ -20,7 +20,7 @@ import Testing
     (NoticeTable.dropOthersSQL, "sqlite_autoindex_notice_jobs_1"),
     (NoticeTable.continueSQL, "sqlite_autoindex_notice_jobs_1"),
     (NoticeTable.membersSQL, "sqlite_autoindex_members_1"),
-    (PlannedReload.membersSQL, "sqlite_autoindex_members_1"), (NoticeTable.marksSQL, "sqlite_autoindex_member_years_1"),
+    (NoticeTable.marksSQL, "sqlite_autoindex_member_years_1"),
     (NoticeTable.bucketSQL, "sqlite_autoindex_notice_buckets_1"),
     (NoticeTable.dropBucketSQL, "sqlite_autoindex_notice_buckets_1"),
     (NoticeTable.remindedSQL, "sqlite_autoindex_meetings_1"), (NoticeTable.countedSQL, "sqlite_autoindex_meetings_1"),

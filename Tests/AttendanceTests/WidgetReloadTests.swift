@@ -106,6 +106,41 @@ private final class PhoneWidgets: WidgetReloading {
     }
   }
 
+  @Test("an unexpected error for one member is logged and stops nobody else, on any page")
+  func errorOfOneMemberStopsNobodyElse() async throws {
+    try await fixture.run { component in
+      let count = WidgetReloader.pageRows + 1
+      for number in 0..<count { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
+      phones.fail("m3", with: RPCError(.internalError, "failed", reason: "FAILED"))
+      fixture.clock.advance(ms: PlannedReload.delayMs)
+      let reloader = try #require(component.widgetReloader)
+      let lines = Mutex<[String]>([])
+      while try await reloader.step(log: { line in lines.withLock { $0.append(line) } }) {}
+      #expect(phones.users == (0..<count).map { "m\($0)" }.filter { $0 != "m3" }.sorted())
+      #expect(lines.withLock { $0.count } == 1)
+      #expect(try component.store.readSingle { try $0.plannedReload() } == nil)
+    }
+  }
+
+  @Test(
+    "an outage keeps the page for a retry",
+    arguments: [
+      RPCError.Code.unavailable, .deadlineExceeded, .resourceExhausted, .cancelled,
+    ])
+  func outageKeepsThePage(_ code: RPCError.Code) async throws {
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
+      phones.fail("anna", with: RPCError(code, "down", reason: "DOWN"))
+      fixture.clock.advance(ms: PlannedReload.delayMs)
+      await #expect(throws: RPCError.self) { try await reload(component) }
+      phones.fail("anna", with: nil)
+      try await reload(component)
+      #expect(phones.users == ["anna"])
+    }
+  }
+
   @Test("a change during a reload reloads all members again")
   func changeDuringReload() async throws {
     try await fixture.run { component in
@@ -123,17 +158,21 @@ private final class PhoneWidgets: WidgetReloading {
     }
   }
 
-  @Test("a push service that does not respond for a day ends the reload")
+  @Test("a push service that does not respond for a day ends the reload, of all pages")
   func reloadsEndAfterADay() async throws {
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
+      for number in 0..<WidgetReloader.pageRows { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + 9 * Fixture.dayMs)
       phones.fail("anna", with: RPCError(.unavailable, "down", reason: "DOWN"))
       fixture.clock.advance(ms: PlannedReload.delayMs + WidgetReloader.ageMaxMs)
       await #expect(throws: RPCError.self) { try await reload(component) }
       fixture.clock.advance(ms: 1)
-      try await reload(component)
+      let reloader = try #require(component.widgetReloader)
+      #expect(try await reloader.step())
       #expect(try component.store.readSingle { try $0.plannedReload() } == nil)
+      // The last member would be on the second page.
+      #expect(!phones.users.contains("m\(WidgetReloader.pageRows - 1)"))
     }
   }
 }

@@ -56,7 +56,7 @@ struct NoticeJob: Sendable, Hashable {
   var id: String { "\(AttendanceIDs.meetingID(meeting)).\(kind.rawValue).\(revision)" }
 }
 
-/// A member who may receive notices.
+/// A member who may receive notices, and whose widgets are reloaded.
 struct NoticeMember: Sendable, Hashable {
   var number: Int64
   var user: String

@@ -15,10 +15,6 @@ struct PlannedReload: Sendable, Hashable {
     ON CONFLICT (name) DO UPDATE SET value = excluded.value
     """
   static let dropSQL = "DELETE FROM attendance_meta WHERE name = 'widgets.reload'"
-  static let membersSQL = """
-    SELECT number, user_id FROM members WHERE number > $1 AND is_active = 1 AND user_id IS NOT NULL
-    ORDER BY number LIMIT $2
-    """
 
   var dueMs: Int64
   var afterMember: Int64 = 0

@@ -14,9 +14,8 @@ struct WidgetReloader: Sendable {
   static let retryMs: Int64 = 30_000
   /// A reload that failed for so long is given up. Widgets also reload by themselves.
   static let ageMaxMs: Int64 = 24 * 3_600_000
-  private static let refusals: [RPCError.Code] = [.invalidArgument, .permissionDenied, .failedPrecondition]
-
-  private typealias Recipient = (number: Int64, user: String)
+  /// Failures of the push service as a whole. Any other one concerns a single member.
+  private static let outages: [RPCError.Code] = [.unavailable, .deadlineExceeded, .resourceExhausted, .cancelled]
 
   let repository: SQLiteAttendanceRepository
   let sender: any WidgetReloading
@@ -38,11 +37,11 @@ struct WidgetReloader: Sendable {
     let nowMs = repository.clockMs()
     let (planned, members) = try repository.read { transaction in
       guard let planned = try transaction.plannedReload(), planned.dueMs <= nowMs else {
-        return (nil as PlannedReload?, [] as [Recipient])
+        return (nil as PlannedReload?, [] as [NoticeMember])
       }
       let members = try transaction.query(
-        PlannedReload.membersSQL, [.integer(planned.afterMember), .int(Self.pageRows)], rowsMax: Self.pageRows
-      ) { (number: try $0.integer(0), user: try $0.text(1)) }
+        NoticeTable.membersSQL, [.integer(planned.afterMember), .int(Self.pageRows)], rowsMax: Self.pageRows
+      ) { try NoticeMember($0) }
       return (planned, members)
     }
     guard let planned else { return false }
@@ -50,14 +49,17 @@ struct WidgetReloader: Sendable {
       try await reload(members, planned, log: log)
     } catch is RPCError where nowMs - planned.dueMs > Self.ageMaxMs {
       log("widgets are not reloaded, because the push service has not responded for a day")
+      // The push service would not respond for the remaining members either.
+      try await settle(planned, last: nil)
+      return true
     }
     try await settle(planned, last: members.count == Self.pageRows ? members.last?.number : nil)
     return true
   }
 
-  /// Throws if the push service cannot be reached. A refusal concerns one user, and is logged.
+  /// Throws if the push service cannot be reached. An error that concerns one member is logged.
   private func reload(
-    _ members: [Recipient], _ planned: PlannedReload, log: @escaping @Sendable (String) -> Void
+    _ members: [NoticeMember], _ planned: PlannedReload, log: @escaping @Sendable (String) -> Void
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (index, member) in members.enumerated() {
@@ -65,13 +67,17 @@ struct WidgetReloader: Sendable {
         group.addTask {
           do {
             try await sender.reloadWidgets(of: member.user, requestID: planned.requestID(member: member.number))
-          } catch let error as RPCError where Self.refusals.contains(error.code) {
+          } catch let error where !Self.isOutage(error) {
             log("the widgets of a member were not reloaded: \(error)")
           }
         }
       }
       try await group.waitForAll()
     }
+  }
+
+  private static func isOutage(_ error: any Error) -> Bool {
+    error is CancellationError || (error as? RPCError).map { outages.contains($0.code) } ?? false
   }
 
   /// Stores the progress, unless a newer change has planned the reload anew.
