@@ -69,4 +69,29 @@ import Testing
     }
     await component.close()
   }
+
+  @Test("a page of users with a prefix costs the same, however many users precede them")
+  func usersBeforeThePrefixAreNotRead() async throws {
+    let component = try await Fixture().open()
+    let query = try PositionQuery(
+      user: "", pageSize: 10, pageToken: "", scope: [], parts: 1, limits: ActivitiesLimits())
+    func add(_ prefix: String, count: Int) async throws {
+      _ = try await component.store.write { transaction in
+        for number in 0..<count {
+          try transaction.execute(
+            """
+            INSERT INTO users (user_id, activity_count, token_count, compacted_through)
+            VALUES ($1, 0, 0, 0)
+            """, [.text("\(prefix)\(number)")])
+        }
+      }
+    }
+    try await add("b", count: 3)
+    let steps = try component.store.steps(of: ActivityUsers.listSQL, query.idRange(prefix: "b"))
+    try await add("a", count: 200)
+    try await add("c", count: 200)
+    #expect(steps > 0)
+    #expect(try component.store.steps(of: ActivityUsers.listSQL, query.idRange(prefix: "b")) == steps)
+    await component.close()
+  }
 }

@@ -204,4 +204,36 @@ import Testing
     #expect(sizes.count == 40 && sizes.allSatisfy { $0.estimate >= $0.real && $0.estimate < 2 * $0.real })
     await component.close()
   }
+
+  @Test("a range of ids begins at the prefix, and after the last id without U+0000")
+  func rangesOfIDsHaveOneLowerBound() throws {
+    func range(after last: String?) throws -> [SQLValue] {
+      let limits = NotificationsLimits()
+      let first = try PositionQuery(user: "", pageSize: 7, pageToken: "", scope: ["ids"], parts: 1, limits: limits)
+      guard let last else { return first.idRange(prefix: "b") }
+      let token = first.token([last])
+      return try PositionQuery(user: "", pageSize: 7, pageToken: token, scope: ["ids"], parts: 1, limits: limits)
+        .idRange(prefix: "b")
+    }
+    #expect(try range(after: nil) == [.text("b"), .text("b\u{10FFFF}"), .int(8)])
+    #expect(try range(after: "b1") == [.text("b1\u{1}"), .text("b\u{10FFFF}"), .int(8)])
+  }
+
+  @Test("pages of users contain each once, also those whose ids begin with the last of a page")
+  func usersHavePages() async throws {
+    let component = try await Fixture().open()
+    let users = ["a", "b", "b-1", "b.", "b1", "b10", "b2", "bb", "c"]
+    for name in users { _ = try await component.service.makeBucket("b", user(name)) }
+    for size in 1...9 as ClosedRange<Int32> {
+      for prefix in ["", "b", "b1", "c", "d"] {
+        let listed = try await all(size) {
+          let page = try await component.delivery.listNotificationUsers(
+            .init(pageSize: $0, pageToken: $1, userIdPrefix: prefix), context: admin)
+          return (page.users.map(\.userId), page.nextPageToken)
+        }
+        #expect(listed == users.filter { $0.hasPrefix(prefix) })
+      }
+    }
+    await component.close()
+  }
 }

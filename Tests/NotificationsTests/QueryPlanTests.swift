@@ -101,4 +101,29 @@ import Testing
     try component.store.expectPlan(of: sql, uses: index)
     await component.close()
   }
+
+  @Test("a page of users with a prefix costs the same, however many users precede them")
+  func usersBeforeThePrefixAreNotRead() async throws {
+    let component = try await Fixture().open()
+    let query = try PositionQuery(
+      user: "", pageSize: 10, pageToken: "", scope: [], parts: 1, limits: NotificationsLimits())
+    func add(_ prefix: String, count: Int) async throws {
+      _ = try await component.store.write { transaction in
+        for number in 0..<count {
+          try transaction.execute(
+            """
+            INSERT INTO users (user_id, bucket_count, notification_count, unread_count, compacted_through)
+            VALUES ($1, 0, 0, 0, 0)
+            """, [.text("\(prefix)\(number)")])
+        }
+      }
+    }
+    try await add("b", count: 3)
+    let steps = try component.store.steps(of: Repository.usersSQL, query.idRange(prefix: "b"))
+    try await add("a", count: 200)
+    try await add("c", count: 200)
+    #expect(steps > 0)
+    #expect(try component.store.steps(of: Repository.usersSQL, query.idRange(prefix: "b")) == steps)
+    await component.close()
+  }
 }

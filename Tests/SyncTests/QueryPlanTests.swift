@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 import ServiceTesting
 import SyncContents
@@ -48,6 +49,31 @@ import Testing
     let component = try await fixture.open()
     try component.store.expectPlan(
       of: sql, uses: index, allowsIndexScans: sql == ExportQueue.nextSQL || sql == WakeTable.nextSQL)
+    await component.close()
+  }
+
+  @Test("a page of users with a prefix costs the same, however many users precede them")
+  func usersBeforeThePrefixAreNotRead() async throws {
+    let component = try await Fixture().open()
+    let query = try PositionQuery(
+      user: "", pageSize: 10, pageToken: "", scope: [], parts: 1, limits: SyncLimits())
+    func add(_ prefix: String, count: Int) async throws {
+      _ = try await component.store.write { transaction in
+        for number in 0..<count {
+          try transaction.execute(
+            """
+            INSERT INTO users (user_id, zone_count, device_count, upload_count, used_bytes, revision_floor, message_sequence, dropped_through)
+            VALUES ($1, 0, 0, 0, 0, 0, 0, 0)
+            """, [.text("\(prefix)\(number)")])
+        }
+      }
+    }
+    try await add("b", count: 3)
+    let steps = try component.store.steps(of: SQLiteSyncRepository.usersSQL, query.idRange(prefix: "b"))
+    try await add("a", count: 200)
+    try await add("c", count: 200)
+    #expect(steps > 0)
+    #expect(try component.store.steps(of: SQLiteSyncRepository.usersSQL, query.idRange(prefix: "b")) == steps)
     await component.close()
   }
 }

@@ -1,6 +1,7 @@
 public import CampanileBase
 public import CampanileCodec
 import CampanileRPC
+public import CampanileStore
 
 /// Page sizes and page tokens (AIP-158).
 public enum Paging {
@@ -59,6 +60,14 @@ public struct PositionQuery: Sendable, Hashable {
 
   /// Returns the page token for a position.
   public func token(_ position: [String]) -> String { Paging.token(position, scope: scope) }
+
+  /// Returns the arguments of `id >= $1 AND id < $2 ORDER BY id LIMIT $3`, for a list of the ids with a prefix.
+  ///
+  /// There is one lower bound: SQLite seeks with one of several, and reads all rows that only the others exclude. The
+  /// first text after the last id ends with U+0001, because neither ids nor texts of PostgreSQL contain U+0000.
+  public func idRange(prefix: String) -> [SQLValue] {
+    [.text(position.first.map { $0 + "\u{1}" } ?? prefix), .text(prefix + "\u{10FFFF}"), .int(pageSize + 1)]
+  }
 
   /// Returns the page from up to one object more than the page size. The token is empty after the last page.
   public func page<T>(_ found: [T], _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {

@@ -9,18 +9,12 @@ extension SQLiteNotificationsRepository {
   static let usersSQL = """
     SELECT u.user_id, u.bucket_count, u.notification_count, u.unread_count, u.scheduled_count,
       (SELECT c.at_ms FROM changes c WHERE c.user_id = u.user_id ORDER BY c.sequence DESC LIMIT 1)
-    FROM users u WHERE u.user_id > $1 AND u.user_id >= $2 AND u.user_id < $3 ORDER BY u.user_id LIMIT $4
+    FROM users u WHERE u.user_id >= $1 AND u.user_id < $2 ORDER BY u.user_id LIMIT $3
     """
 
   func users(_ query: PositionQuery, prefix: String) throws -> [NotificationUser] {
     try readSingle { transaction in
-      try transaction.query(
-        Self.usersSQL,
-        [
-          .text(query.position.first ?? ""), .text(prefix), .text(TextRange.end(ofPrefix: prefix)),
-          .int(query.pageSize + 1),
-        ]
-      ) { row in
+      try transaction.query(Self.usersSQL, query.idRange(prefix: prefix)) { row in
         NotificationUser(
           userId: try row.text(0), bucketCount: try row.integer(1), notificationCount: try row.integer(2),
           unreadCount: try row.integer(3), scheduledCount: try row.integer(4),

@@ -9,18 +9,12 @@ extension SQLiteSyncRepository {
   static let usersSQL = """
     SELECT u.user_id, u.zone_count, u.device_count, u.upload_count, u.used_bytes,
       (SELECT max(z.updated_at_ms) FROM zones z WHERE z.user_id = u.user_id)
-    FROM users u WHERE u.user_id > $1 AND u.user_id >= $2 AND u.user_id < $3 ORDER BY u.user_id LIMIT $4
+    FROM users u WHERE u.user_id >= $1 AND u.user_id < $2 ORDER BY u.user_id LIMIT $3
     """
 
   func users(_ query: PositionQuery, prefix: String) throws -> [SyncUser] {
     try readSingle { transaction in
-      try transaction.query(
-        Self.usersSQL,
-        [
-          .text(query.position.first ?? ""), .text(prefix), .text(TextRange.end(ofPrefix: prefix)),
-          .int(query.pageSize + 1),
-        ]
-      ) { row in
+      try transaction.query(Self.usersSQL, query.idRange(prefix: prefix)) { row in
         SyncUser(
           userId: try row.text(0), zoneCount: try row.integer(1), deviceCount: try row.integer(2),
           uploadCount: try row.integer(3), usedBytes: try row.integer(4),

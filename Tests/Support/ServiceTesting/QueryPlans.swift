@@ -2,6 +2,18 @@ package import CampanileStore
 package import Testing
 
 extension Store {
+  /// Returns the steps of SQLite's virtual machine for one run of a query, which ascend with the rows that it reads.
+  ///
+  /// SQLite must be built with its table of statements (`SQLITE_ENABLE_STMTVTAB`), as by Debian.
+  package func steps(of sql: String, _ arguments: [SQLValue]) throws -> Int64 {
+    let stepsSQL = "SELECT coalesce(sum(nstep), 0) FROM sqlite_stmt WHERE sql = $1"
+    return try readSingle { transaction in
+      let before = try transaction.queryOne(stepsSQL, [.text(sql)]) { try $0.integer(0) } ?? 0
+      _ = try transaction.query(sql, arguments) { _ in }
+      return (try transaction.queryOne(stepsSQL, [.text(sql)]) { try $0.integer(0) } ?? 0) - before
+    }
+  }
+
   /// Expects that a statement uses an index, given as in its query plan, and that it neither scans a table nor sorts.
   ///
   /// - Parameter allowsIndexScans: Whether the statement may read a whole index.
