@@ -75,7 +75,7 @@ public final class ActivitiesComponent: Sendable {
     let hub = WatchHub(limits: limits)
     let notifier = AlarmSchedule(hub: hub)
     let delivery = PushDelivery(
-      configuration.delivery,
+      configuration.delivery, hub: hub,
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log,
         tracer: environment.tracer))
@@ -160,7 +160,7 @@ public final class ActivitiesComponent: Sendable {
   public var coalescedStates: Int { delivery.delivery.notifier.coalescedCount }
 
   /// The number of open watches.
-  public var watchCount: Int { activities.watchCount + pushes.hub.count }
+  public var watchCount: Int { activities.watchCount }
 
   /// Runs due timers (starts, ends, expiries, timers and rooms) until the task is cancelled.
   public func runTimers() async { await timerLoop.run() }
@@ -188,10 +188,7 @@ public final class ActivitiesComponent: Sendable {
   }
 
   /// Ends the watches with UNAVAILABLE so that a drain does not wait for them.
-  public func endWatches() {
-    activities.endWatches()
-    pushes.hub.close()
-  }
+  public func endWatches() { activities.endWatches() }
 
   /// Ends the watches, waits up to `drainTimeoutMs` for the responses to pushes in flight, and closes the store.
   public func close(drainTimeoutMs: Int64 = 5_000) async {

@@ -12,18 +12,6 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
   public let clockMs: @Sendable () -> Int64
   let notifier: DeliveryNotifier
   let limits: ActivitiesLimits
-  let hub: WatchHub
-
-  init(
-    store: Store, clockMs: @escaping @Sendable () -> Int64, notifier: DeliveryNotifier, limits: ActivitiesLimits
-  ) {
-    self.store = store
-    self.clockMs = clockMs
-    self.notifier = notifier
-    self.limits = limits
-    hub = WatchHub(limits: limits)
-    notifier.ends.notify(hub)
-  }
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
@@ -75,7 +63,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
   ) async throws {
     try context.requireOperator()
     try request.checkConstraints()
-    let watch = PushWatch(store: store, ends: notifier.ends, hub: hub)
+    let watch = PushWatch(store: store, ends: notifier.ends)
     try await watch.run(request) { try await responses.send($0) }
   }
 

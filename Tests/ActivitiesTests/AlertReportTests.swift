@@ -57,7 +57,8 @@ final class RecordingReporter: DeliveryReporting {
       }
       let completion = PushCompletion(
         transaction: transaction, registry: component.repository, listener: AlertReportListener(),
-        notifier: DeliveryNotifier(), limits: DeliveryLimits(), nowMs: nowMs)
+        notifier: DeliveryNotifier(ends: PushEnds(epoch: 0, hub: WatchHub(limits: ActivitiesLimits()))),
+        limits: DeliveryLimits(), nowMs: nowMs)
       for (push, (outcome, reason)) in zip(pushes, outcomes) {
         try completion.end(push, outcome, status: 0, reason: reason, measure: .accepted)
       }

@@ -4,6 +4,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
+import CampanileService
 import CampanileStore
 import Foundation
 import NIOHTTP2
@@ -78,7 +79,7 @@ import Testing
       configure(&configuration, &store)
       let start = ContinuousClock.now
       let delivery = PushDelivery(
-        configuration,
+        configuration, hub: WatchHub(limits: ActivitiesLimits()),
         environment: .init(
           nowMs: { Int64(Date().timeIntervalSince1970 * 1_000) },
           steadyMs: { Int64((ContinuousClock.now - start) / .milliseconds(1)) },

@@ -2,6 +2,7 @@ import APNs
 import CampanileAPI
 import CampanileBase
 import CampanileCrypto
+import CampanileService
 import CampanileStore
 import Foundation
 import NIOPosix
@@ -133,7 +134,7 @@ final class DeliveryHarness: Sendable {
       }
     }
     let delivery = PushDelivery(
-      configuration,
+      configuration, hub: WatchHub(limits: ActivitiesLimits()),
       environment: .init(
         nowMs: { clock.nowMs }, steadyMs: { clock.nowMs }, random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
     self.delivery = delivery

@@ -129,7 +129,7 @@ import Testing
     _ service: PushDeliveryService, _ request: WatchPushesRequest = .init(), count: Int
   ) async throws -> [WatchPushesResponse] {
     let found = Mutex<[WatchPushesResponse]>([])
-    let watch = PushWatch(store: service.store, ends: service.notifier.ends, hub: service.hub)
+    let watch = PushWatch(store: service.store, ends: service.notifier.ends)
     do {
       try await watch.run(request) { response in
         let isEnough = found.withLock {
@@ -168,7 +168,7 @@ import Testing
       #expect(
         await refusal { try await watch(service, .init(resumeToken: "x"), count: 1) }
           == "INVALID_ARGUMENT RESUME_TOKEN_INVALID")
-      let other = PushEnds(epoch: 1, countMax: 2)
+      let other = PushEnds(epoch: 1, hub: WatchHub(limits: ActivitiesLimits()), countMax: 2)
       #expect(
         await refusal { try await watch(service, .init(resumeToken: other.present), count: 1) }
           == "OUT_OF_RANGE TOKEN_TOO_OLD")
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test func rolledBackEndsAreNotWatched() throws {
-    let notifier = DeliveryNotifier()
+    let notifier = DeliveryNotifier(ends: PushEnds(epoch: 0, hub: WatchHub(limits: ActivitiesLimits())))
     notifier.begin()
     notifier.ended("a")
     notifier.committed(isKept: false)

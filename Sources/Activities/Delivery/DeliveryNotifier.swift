@@ -33,7 +33,7 @@ final class DeliveryNotifier: Sendable {
   /// The newest ends of pushes, for watches.
   let ends: PushEnds
 
-  init(ends: PushEnds = PushEnds()) { self.ends = ends }
+  init(ends: PushEnds) { self.ends = ends }
 
   /// Discards the state of an earlier transaction when a new one begins.
   func begin() {

@@ -54,10 +54,11 @@ final class PushDelivery: Sendable {
   let keys = SigningKeys()
   private let loggedProblems = Mutex<Set<String>>([])
 
-  init(_ configuration: Configuration, environment: Environment) {
+  /// - Parameter hub: Holds the watches of pushes.
+  init(_ configuration: Configuration, hub: WatchHub, environment: Environment) {
     self.configuration = configuration
     self.environment = environment
-    notifier = DeliveryNotifier(ends: PushEnds(epoch: environment.random()))
+    notifier = DeliveryNotifier(ends: PushEnds(epoch: environment.random(), hub: hub))
     queue = PushQueue(
       limits: configuration.limits, notifier: notifier,
       ids: PushIDGenerator(nowMs: environment.nowMs, random: environment.random), nowMs: environment.nowMs)

@@ -5,25 +5,23 @@ import Synchronization
 /// The newest ends of pushes in the order of their commits, in memory. The delivery log has them by id, which is the
 /// order of queueing.
 final class PushEnds: Sendable {
-  /// The scope of resume tokens, and the name of all watchers at the hub.
+  /// The scope of resume tokens, and the name of all watchers at the hub. No user has it.
   static let scope = "*"
   static let countMax = 10_000
 
   private let log: Mutex<RecentLog<String>>
-  /// Set once, before the first watch.
-  private let hub = Mutex<WatchHub?>(nil)
+  /// Wakes the watches after each append.
+  let hub: WatchHub
 
-  init(epoch: UInt64 = 0, countMax: Int = PushEnds.countMax) {
+  init(epoch: UInt64, hub: WatchHub, countMax: Int = PushEnds.countMax) {
     log = Mutex(RecentLog(epoch: epoch, countMax: countMax))
+    self.hub = hub
   }
-
-  /// Wakes the watches of `hub` after each append.
-  func notify(_ hub: WatchHub) { self.hub.withLock { $0 = hub } }
 
   func append(_ ids: [String]) {
     guard !ids.isEmpty else { return }
     log.withLock { log in for id in ids { log.append(id) } }
-    hub.withLock { $0 }?.notify(user: Self.scope)
+    hub.notify(user: Self.scope)
   }
 
   var present: String { log.withLock { $0.present }.text(user: Self.scope) }

@@ -39,9 +39,9 @@ struct PushFilter: Sendable, Hashable {
         return false
       }
       rows += 1
-      let push = try PushReading.push(row)
-      last = push.apnsId
-      if matches(push) { page.pushes.append(push) }
+      // Most rows of a selective filter match nothing, so only those that do become messages.
+      if try matches(row) { page.pushes.append(try PushReading.push(row)) }
+      if rows == Self.rowsMax || page.pushes.count == countMax { last = try row.text(0) }
       return true
     }
     return page
@@ -63,11 +63,12 @@ struct PushFilter: Sendable, Hashable {
     return (PushReading.deliveryLogSQL, nil)
   }
 
-  private func matches(_ push: Push) -> Bool {
-    (request.status == .unspecified || push.status == request.status)
-      && (request.action == .unspecified || push.action == request.action)
-      && (request.app.isEmpty || push.app == request.app)
-      && (request.reason.isEmpty || push.reason == request.reason)
-      && (request.tokenId.isEmpty || push.tokenId == request.tokenId)
+  /// Compares the columns of `PushReading`, integers first.
+  private func matches(_ row: borrowing SQLRow) throws -> Bool {
+    if request.status != .unspecified, try row.integer(1) != Int64(request.status.rawValue) { return false }
+    if request.action != .unspecified, try row.integer(2) != Int64(request.action.rawValue) { return false }
+    if !request.app.isEmpty, try row.text(3) != request.app { return false }
+    if !request.reason.isEmpty, try row.textIfPresent(11) != request.reason { return false }
+    return try request.tokenId.isEmpty || row.textIfPresent(17) == request.tokenId
   }
 }

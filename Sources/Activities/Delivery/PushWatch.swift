@@ -9,14 +9,13 @@ struct PushWatch: Sendable {
 
   let store: Store
   let ends: PushEnds
-  let hub: WatchHub
 
   /// Runs until the task is cancelled, the service stops or `send` throws. Throws OUT_OF_RANGE, reason
   /// `TOKEN_TOO_OLD`, if the watch is too far behind.
   func run(_ request: WatchPushesRequest, send: (WatchPushesResponse) async throws -> Void) async throws {
     // Subscribe before reading the log, so that no commit is missed.
-    let signal = try hub.add(user: PushEnds.scope)
-    defer { hub.remove(signal, user: PushEnds.scope) }
+    let signal = try ends.hub.add(user: PushEnds.scope)
+    defer { ends.hub.remove(signal, user: PushEnds.scope) }
     var position = try ends.start(resumeToken: request.resumeToken)
     try await send(WatchPushesResponse(resumeToken: position.text(user: PushEnds.scope), event: .started(.init())))
     while true {
