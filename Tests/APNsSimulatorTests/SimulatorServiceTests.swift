@@ -157,8 +157,9 @@ import Testing
     #expect(try await service.createFault(request, context: admin).fault == made)
     var other = request
     other.fault?.every = 2
-    #expect(
-      await refusal { try await service.createFault(other, context: admin) } == "FAILED_PRECONDITION REQUEST_ID_REUSED")
+    let reused = try #require(await failure { try await service.createFault(other, context: admin) })
+    #expect(reused.code == .failedPrecondition && reused.reason == "REQUEST_ID_REUSED")
+    #expect(reused.errorMetadata == ["field": "request_id"] && reused.fieldViolations.map(\.field) == ["requestId"])
     #expect(try bench.push(bench.update("{}", at: 1)).text == "429 TooManyRequests")
     #expect(try bench.push(bench.update("{}", at: 1)).text == "200")
     let listed = try await service.listFaults(.init(), context: admin).faults
@@ -220,5 +221,24 @@ import Testing
     histories.remove("a")
     histories.remove("b")
     #expect(histories.bytes == 0)
+  }
+
+  @Test("a removed screen leaves no places behind, so that a later one with its key is not evicted early")
+  func removedHistoriesLeaveNothing() {
+    func state(_ number: Int64) -> ShownState {
+      ShownState(
+        number: number, shownAtMs: 0, id: "", priority: 5, isLive: true, payload: Array(repeating: 0, count: 3_000))
+    }
+    var histories = ScreenHistories(countMax: 3, bytesMax: 10_000)
+    for _ in 0..<3_000 {
+      for number in 1...2 as ClosedRange<Int64> { histories.append(state(number), "a") }
+      histories.remove("a")
+    }
+    #expect(histories.placeCount == 0)
+    histories.append(state(1), "a")
+    histories.append(state(1), "b")
+    histories.remove("a")
+    for key in ["a", "c", "d"] { histories.append(state(1), key) }
+    #expect(histories.states("b").isEmpty && ["a", "c", "d"].allSatisfy { histories.states($0).count == 1 })
   }
 }

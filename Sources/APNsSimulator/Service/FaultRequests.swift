@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileBase
 import CampanileRPC
+import CampanileService
 import DequeModule
 import Synchronization
 
@@ -30,13 +31,7 @@ final class FaultRequests: Sendable {
     return try entries.withLock { entries throws(RPCError) in
       entries.removeAll { nowMs - $0.atMs > Self.retentionMs }
       if let known = entries.first(where: { $0.caller == caller && $0.request.requestId == request.requestId }) {
-        guard known.request == request else {
-          throw RPCError(
-            .failedPrecondition, "requestId was used for a different request", reason: "REQUEST_ID_REUSED",
-            fieldViolations: [
-              .init(field: "requestId", description: "was used for a different request", reason: "REQUEST_ID_REUSED")
-            ])
-        }
+        guard known.request == request else { throw .requestIDReused }
         return known.response
       }
       let response = try create()

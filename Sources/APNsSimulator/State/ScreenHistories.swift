@@ -32,6 +32,8 @@ struct ScreenHistories: Sendable {
   private var order: Deque<Place> = []
   private var count = 0
   private(set) var bytes = 0
+  /// The number of places of states, including those that are no longer retained.
+  var placeCount: Int { order.count }
 
   /// - Parameters:
   ///   - countMax: States of a screen.
@@ -72,6 +74,8 @@ struct ScreenHistories: Sendable {
     guard let removed = states.removeValue(forKey: key) else { return }
     bytes -= removed.reduce(0) { $0 + $1.sizeBytes }
     count -= removed.count
+    // The numbers of a later screen with this key begin again at 1, so that its states would keep these places.
+    order.removeAll { $0.key == key }
   }
 
   mutating func removeAll() {

@@ -42,6 +42,11 @@ extension RPCError {
     ]
   }
 
+  /// FAILED_PRECONDITION for a request id that was used for a different request, where no store has the requests.
+  public static var requestIDReused: RPCError {
+    RPCError(StoreError(.requestIDReused, "the request id was used before for a different request"))
+  }
+
   /// Returns FAILED_PRECONDITION for one field.
   public static func refused(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
     RPCError(
