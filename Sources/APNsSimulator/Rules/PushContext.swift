@@ -110,6 +110,8 @@ struct DeviceRecord: Sendable, Hashable {
 struct PushContext: Sendable, Hashable {
   var method: String
   var path: String
+  /// The key of the screen that the request addresses; nil without a token or a channel.
+  var screenKey: String?
   var fields: PushFields
   /// Bytes of the body; a lower bound above all limits.
   var bodyBytes: Int

@@ -73,7 +73,10 @@ struct SimulatedPushWatch: Sendable {
     let only = request.screenId.isEmpty ? nil : ScreenID.key(request.screenId) ?? ""
     let signal = try simulator.hub.add(user: Simulator.watchers)
     defer { simulator.hub.remove(signal, user: Simulator.watchers) }
-    var position = try start(request.resumeToken)
+    var position = try simulator.state.withLock { state throws(RPCError) in
+      try ResumeToken.start(
+        request.resumeToken, present: state.presentPush, scope: Self.scope, isRetained: state.log.isRetained)
+    }
     try await send(
       WatchSimulatedPushesResponse(resumeToken: position.text(user: Self.scope), event: .started(.init())))
     while true {
@@ -89,13 +92,5 @@ struct SimulatedPushWatch: Sendable {
       }
       if pushes.isEmpty { try await signal.wait() }
     }
-  }
-
-  private func start(_ text: String) throws(RPCError) -> ResumeToken {
-    let (epoch, last) = simulator.state.withLock { ($0.screenLog.epoch, $0.log.lastSequence) }
-    guard !text.isEmpty else { return ResumeToken(epoch: epoch, sequence: last) }
-    let token = try ResumeToken(text, user: Self.scope)
-    guard token.epoch == epoch, token.sequence >= 0, token.sequence <= last else { throw ChangeLogTable.tokenTooOld }
-    return token
   }
 }

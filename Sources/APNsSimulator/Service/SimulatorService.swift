@@ -89,7 +89,7 @@ public struct SimulatorService: SimulatorServiceProtocol {
       }
       return (
         Array(matching.prefix(query.pageSize + 1)),
-        ResumeToken(epoch: state.screenLog.epoch, sequence: state.log.lastSequence)
+        state.presentPush
       )
     }
     let (pushes, nextPageToken) = query.page(found) { [String($0.sequence)] }

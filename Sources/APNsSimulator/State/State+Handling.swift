@@ -43,10 +43,15 @@ extension Simulator.State {
     let provider = keyring.judge(request.fields.authorization)
     var device: DeviceRecord?
     var channel: ChannelRecord?
+    var screenKey: String?
     switch try? PushRules.address(method: request.method, path: request.path) {
-    case .device(let token): device = devices[token.hexadecimal]
-    case .broadcast(let bundleID), .channels(let bundleID, _):
-      channel = request.fields.channelID.flatMap { channels[$0] }.flatMap { $0.bundleID == bundleID ? $0 : nil }
+    case .device(let token):
+      screenKey = token.hexadecimal
+      device = devices[token.hexadecimal]
+    case .broadcast(let bundleID):
+      screenKey = request.fields.channelID.map(Self.channelKey)
+      channel = self.channel(request.fields.channelID, of: bundleID)
+    case .channels(let bundleID, _): channel = self.channel(request.fields.channelID, of: bundleID)
     case .allChannels, nil: break
     }
     var lastIssue = connection.issue
@@ -54,9 +59,14 @@ extension Simulator.State {
       lastIssue = keyring.lastIssue(ofKey: key.keyID)
     }
     return PushContext(
-      method: request.method, path: request.path, fields: request.fields, bodyBytes: request.bodyBytes,
-      provider: provider, connectionIssue: connection.issue, lastIssue: lastIssue, device: device, channel: channel,
+      method: request.method, path: request.path, screenKey: screenKey, fields: request.fields,
+      bodyBytes: request.bodyBytes, provider: provider, connectionIssue: connection.issue, lastIssue: lastIssue,
+      device: device, channel: channel,
       nowMs: nowMs)
+  }
+
+  private func channel(_ id: String?, of bundleID: String) -> ChannelRecord? {
+    id.flatMap { channels[$0] }.flatMap { $0.bundleID == bundleID ? $0 : nil }
   }
 
   private mutating func process(
@@ -134,15 +144,6 @@ extension Simulator.State {
       key)
   }
 
-  /// Returns the key of the screen that a request addresses.
-  private static func screenKey(_ context: PushContext) -> String? {
-    switch try? PushRules.address(method: context.method, path: context.path) {
-    case .device(let token): token.hexadecimal
-    case .broadcast: context.fields.channelID.map(channelKey)
-    case .channels, .allChannels, nil: nil
-    }
-  }
-
   static func channelKey(_ id: String) -> String { "channel/\(id)" }
 
   private mutating func record(
@@ -152,7 +153,7 @@ extension Simulator.State {
       sequence: 0, receivedAtMs: context.nowMs, connection: connection, path: context.path, topic: context.fields.topic,
       pushType: context.fields.pushType, priority: context.fields.priority, expiration: context.fields.expiration,
       collapseID: context.fields.collapseID, id: id, bodyBytes: context.bodyBytes, status: 0)
-    push.screenKey = Self.screenKey(context)
+    push.screenKey = context.screenKey
     push.fault = fault?.name
     push.discard = discard
     if let discard { statistics.discards[discard, default: 0] += 1 }

@@ -3,6 +3,9 @@ import CampanileService
 
 /// Changes that the control API and SimulatorService share.
 extension Simulator.State {
+  /// The position of the newest push. The two logs of a process share its epoch.
+  var presentPush: ResumeToken { ResumeToken(epoch: screenLog.epoch, sequence: log.lastSequence) }
+
   /// Adds a fault, after the removal of those that are over. Returns nil if there are too many.
   mutating func add(_ rule: FaultRule, nowMs: Int64) -> FaultRule? {
     faults.removeEnded(nowMs: nowMs)

@@ -32,25 +32,17 @@ public struct RecentLog<Entry: Sendable>: Sendable {
   ///
   /// - Throws: INVALID_ARGUMENT for a token of another scope, and OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
   public func start(resumeToken: String, scope: String) throws(RPCError) -> ResumeToken {
-    guard !resumeToken.isEmpty else { return present }
-    let token = try ResumeToken(resumeToken, user: scope)
-    guard token.epoch == epoch, token.sequence >= 0, token.sequence <= lastSequence else {
-      throw ChangeLogTable.tokenTooOld
-    }
-    try checkRetained(token.sequence)
-    return token
+    try ResumeToken.start(resumeToken, present: present, scope: scope, isRetained: isRetained)
   }
 
   /// Returns at most `limit` entries after a sequence, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, if
   /// one of them is no longer retained.
   public func entries(after sequence: Int64, limit: Int) throws(RPCError) -> [Entry] {
-    try checkRetained(sequence)
+    guard isRetained(after: sequence) else { throw ChangeLogTable.tokenTooOld }
     let last = min(lastSequence, sequence + Int64(max(0, limit)))
     guard sequence < last else { return [] }
     return (sequence..<last).map { entries[Int($0 % Int64(countMax))] }
   }
 
-  private func checkRetained(_ sequence: Int64) throws(RPCError) {
-    guard sequence >= lastSequence - Int64(entries.count) else { throw ChangeLogTable.tokenTooOld }
-  }
+  private func isRetained(after sequence: Int64) -> Bool { sequence >= lastSequence - Int64(entries.count) }
 }

@@ -32,5 +32,20 @@ public struct ResumeToken: Sendable, Hashable {
     self.init(epoch: epoch, sequence: sequence)
   }
 
+  /// Returns the position where a watch of a log in memory begins: the present for an empty token.
+  ///
+  /// - Parameter isRetained: Returns whether every entry after a sequence, which is at most the present's, is retained.
+  /// - Throws: INVALID_ARGUMENT for a token of another scope, and OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
+  public static func start(
+    _ text: String, present: ResumeToken, scope: String, isRetained: (Int64) -> Bool
+  ) throws(RPCError) -> ResumeToken {
+    guard !text.isEmpty else { return present }
+    let token = try ResumeToken(text, user: scope)
+    guard token.epoch == present.epoch, token.sequence >= 0, token.sequence <= present.sequence,
+      isRetained(token.sequence)
+    else { throw ChangeLogTable.tokenTooOld }
+    return token
+  }
+
   private static func scope(_ user: String) -> [String] { ["watch", user] }
 }
