@@ -109,14 +109,23 @@ function tokens(context, t, activity) {
 /** @param {Context} context @param {T} t @param {string} id */
 function pushes(context, t, id) {
   const { client, watch, format, href } = context;
-  const list = resource(async (signal) => (await client.call(PushDeliveryService.listPushes, { activityId: id, pageSize: 10 }, { signal })).pushes ?? []);
-  // Each push that ends is added: the newest ten.
-  onDispose(watch(PushDeliveryService.watchPushes, { activityId: id }, {
-    message({ push }) {
-      if (push) list.value.value = [push, ...(list.value.value ?? []).filter(({ apnsId }) => apnsId !== push.apnsId)].slice(0, 10);
-    },
-    gap: () => void list.reload(),
-  }));
+  let stop = () => {};
+  onDispose(() => stop());
+  const list = resource(async (signal) => {
+    const { pushes = [], resumeToken = "" } = await client.call(PushDeliveryService.listPushes, { activityId: id, pageSize: 10 }, { signal });
+    if (!signal.aborted) follow(resumeToken);
+    return pushes;
+  });
+  /** Adds each push that ends after a token: the newest ten. @param {string} resumeToken */
+  function follow(resumeToken) {
+    stop();
+    stop = watch(PushDeliveryService.watchPushes, { activityId: id, resumeToken }, {
+      message({ push }) {
+        if (push) list.value.value = [push, ...(list.value.value ?? []).filter(({ apnsId }) => apnsId !== push.apnsId)].slice(0, 10);
+      },
+      gap: () => void list.reload(),
+    });
+  }
   return loaded(context, list, (pushes) => pushes.length === 0 ? h("p", { class: "muted" }, t.detail.noPushes) : h("table", null, h("tbody", null, pushes.map((push) => {
     const isAccepted = push.status === "PUSH_STATUS_ACCEPTED";
     return h("tr", null, h("td", { class: "mono" }, format.clock(push.queueTime).slice(0, 8)), h("td", null, (push.action ?? "").replace("PUSH_ACTION_", "").toLowerCase()),

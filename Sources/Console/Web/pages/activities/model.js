@@ -13,9 +13,11 @@ const activitiesMax = 2000;
 export function createModel({ client, watch }) {
   const list = signal(/** @type {readonly Activity[]} */ ([])), isLoading = signal(true), error = signal(/** @type {unknown} */ (undefined));
   const gapMs = signal(0), nowMs = signal(Date.now()), abort = new AbortController();
-  let stop = () => {};
+  let stop = () => {}, generation = 0;
 
+  /** Reads the list and follows it. A newer reading replaces one that is under way. */
   async function load() {
+    const current = ++generation;
     stop();
     isLoading.value = true;
     try {
@@ -28,6 +30,7 @@ export function createModel({ client, watch }) {
         resumeToken ||= page.resumeToken ?? "";
         pageToken = page.nextPageToken ?? "";
       } while (pageToken && all.length < activitiesMax);
+      if (current !== generation) return;
       [list.value, error.value] = [all, undefined];
       stop = watch(ActivitiesService.watchActivities, { resumeToken }, {
         message: ({ change }) => { if (change) list.value = apply(list.value, change); },
@@ -38,12 +41,13 @@ export function createModel({ client, watch }) {
         failed: (failure) => { error.value = failure; },
       });
     } catch (thrown) {
-      if (!abort.signal.aborted) error.value = thrown;
+      if (current === generation) error.value = thrown;
     }
-    isLoading.value = false;
+    if (current === generation) isLoading.value = false;
   }
   const second = setInterval(() => { if (!document.hidden) nowMs.value = Date.now(); }, 1000);
   onDispose(() => {
+    generation++;
     abort.abort();
     stop();
     clearInterval(second);

@@ -20,7 +20,7 @@ export function createModel({ client, caller, watch, fail }) {
   const faults = signal(/** @type {readonly Fault[]} */ ([]));
   const owners = new ActivitiesOwners(client, caller.may("activities:operate"));
   const abort = new AbortController();
-  let stop = () => {}, frame = 0;
+  let stop = () => {}, frame = 0, generation = 0;
 
   /** Shows all changes of a frame at once. */
   const publish = () => {
@@ -35,7 +35,9 @@ export function createModel({ client, caller, watch, fail }) {
     owners.find(screen);
   };
 
+  /** Reads the screens and follows them. A newer reading replaces one that is under way. */
   async function load() {
+    const current = ++generation;
     stop();
     isLoading.value = true;
     try {
@@ -48,16 +50,18 @@ export function createModel({ client, caller, watch, fail }) {
         resumeToken ||= page.resumeToken ?? "";
         pageToken = page.nextPageToken ?? "";
       } while (pageToken && all.size < screensMax);
+      if (current !== generation) return;
       known = all;
       // Phones are grouped by their users: these are known soon, or the wall is shown without them.
       const found = Promise.all(Array.from(all.values(), (screen) => owners.find(screen)));
       await Promise.race([found, new Promise((resolve) => setTimeout(resolve, 700))]);
+      if (current !== generation) return;
       [error.value, screens.value] = [undefined, new Map(known)];
       follow(resumeToken);
     } catch (thrown) {
-      if (!abort.signal.aborted) error.value = thrown;
+      if (current === generation) error.value = thrown;
     }
-    isLoading.value = false;
+    if (current === generation) isLoading.value = false;
   }
 
   /** @param {string} resumeToken */
@@ -104,7 +108,7 @@ export function createModel({ client, caller, watch, fail }) {
     last = phonesOf(screens.value.values(), owners.names.value).map((phone) => {
       const old = before.get(phone.id);
       const isSame = old?.screens.length === phone.screens.length && old.screens.every((screen, index) => screen === phone.screens[index]);
-      return isSame && old.name === phone.name ? old : phone;
+      return isSame && old.name === phone.name && old.user === phone.user ? old : phone;
     });
     return last;
   });
@@ -113,6 +117,7 @@ export function createModel({ client, caller, watch, fail }) {
   // Faults end and are counted without an event.
   const slow = setInterval(() => { if (!document.hidden && faults.value.length > 0) void loadFaults(); }, 2000);
   onDispose(() => {
+    generation++;
     abort.abort();
     stop();
     cancelAnimationFrame(frame);
