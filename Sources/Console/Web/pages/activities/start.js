@@ -22,11 +22,13 @@ export function openStart(context, t, model) {
   const kind = signal(/** @type {typeof kinds[number]} */ ("timer")), isRemote = signal(false), isBusy = signal(false);
   const state = signal('{\n  "phase": "waiting"\n}'), attributes = signal("{}"), values = signal(/** @type {Record<string, string>} */ ({}));
   const text = (/** @type {string} */ name) => values.value[name] ?? "";
-  const alert = () => text("alertTitle") || text("alertBody")
+  // Fields that are not shown are not sent.
+  const alert = () => isRemote.value && (text("alertTitle") || text("alertBody"))
     ? { title: text("alertTitle"), body: text("alertBody"), ...(text("sound") && { sound: { name: "default" } }) } : undefined;
+  const attributesType = () => isRemote.value ? text("attributesType") : "", attributesJson = () => isRemote.value ? attributes.value : "{}";
   const meter = payloadMeter(context, t, () => ({
-    event: "start", stateJson: state.value, attributesType: text("attributesType"), attributesJson: attributes.value,
-    alert: text("alertTitle") || text("alertBody") ? { title: text("alertTitle"), body: text("alertBody") } : undefined,
+    event: "start", stateJson: state.value, attributesType: attributesType(), attributesJson: attributesJson(),
+    alert: alert() && { title: text("alertTitle"), body: text("alertBody") },
     relevanceScore: text("score") ? Number(text("score")) : undefined,
   }));
   const number = (/** @type {string} */ name) => text(name) ? Number(text(name)) : undefined;
@@ -38,10 +40,10 @@ export function openStart(context, t, model) {
       app: text("app"), environment: text("environment"), origin: isRemote.value ? /** @type {const} */ ("ACTIVITY_ORIGIN_REMOTE") : /** @type {const} */ ("ACTIVITY_ORIGIN_LOCAL"),
       requestId: crypto.randomUUID(), ...(score !== undefined && { relevanceScore: score }),
       ...(stale !== undefined && { staleTime: new Date(Date.now() + stale * 60_000).toISOString() }),
-      ...(text("attributesType") && { attributesType: text("attributesType") }), ...(alert() && { alert: alert() }),
+      ...(attributesType() && { attributesType: attributesType() }), ...(alert() && { alert: alert() }),
     };
-    const given = attributes.value.trim() === "{}" ? {} : { attributesJson: attributes.value }, tap = url && { url };
-    if (kind.value === "caller") return client.call(ActivitiesService.startActivity, { ...shared, attributesJson: attributes.value, contentStateJson: state.value });
+    const given = attributesJson().trim() === "{}" ? {} : { attributesJson: attributesJson() }, tap = url && { url };
+    if (kind.value === "caller") return client.call(ActivitiesService.startActivity, { ...shared, attributesJson: attributesJson(), contentStateJson: state.value });
     if (kind.value === "room") return client.call(RoomsService.joinRoom, { ...shared, ...given, ...tap, roomId: text("room") });
     if (kind.value === "unread") return client.call(UnreadService.startUnreadActivity, { ...shared, ...given, ...tap, itemsMax: number("items") ?? 5 });
     const minutes = number("minutes");
@@ -99,5 +101,9 @@ export function openStart(context, t, model) {
 }
 
 /** @param {string} name @param {[string, string][]} options @param {{ value: Record<string, string> }} values */
-const select = (name, options, values) => h("select", { name, onchange: (/** @type {any} */ { target }) => { values.value = { ...values.value, [name]: target.value }; } },
-  options.map(([value, label]) => h("option", { value }, label)));
+function select(name, options, values) {
+  // A select that is drawn again shows its first option.
+  untrack(() => { values.value = { ...values.value, [name]: options[0]?.[0] ?? "" }; });
+  return h("select", { name, onchange: (/** @type {any} */ { target }) => { values.value = { ...values.value, [name]: target.value }; } },
+    options.map(([value, label]) => h("option", { value }, label)));
+}
