@@ -1,7 +1,7 @@
 // The wall: every phone and watch that the suite pushes to, as it looks now.
 
 import { empty, failure, gapMark, keep, later, skeleton, styles, tag } from "../../parts.js";
-import { computed, each, h, onDispose, show, signal } from "../../view.js";
+import { computed, each, effect, h, onDispose, show, signal } from "../../view.js";
 import { createModel } from "./model.js";
 import { activitiesOf, alertsOf, appName } from "./wall.js";
 
@@ -93,14 +93,14 @@ function tile({ context, t, words, model, phone, view, open, isOpen }) {
   let updateMs = phone.value.updateMs;
   onDispose(() => clearTimeout(timer));
   // A phone that has just received a push is marked for a moment.
-  const moved = computed(() => {
-    if (phone.value.updateMs === updateMs) return isNew.value;
+  effect(() => {
+    if (phone.value.updateMs === updateMs) return;
     updateMs = phone.value.updateMs;
+    isNew.value = true;
     clearTimeout(timer);
-    timer = setTimeout(() => { isNew.value = !isNew.value; isNew.value = false; }, 900);
-    return true;
+    timer = setTimeout(() => { isNew.value = false; }, 900);
   });
-  return h("li", { class: "tile", "data-phone": () => phone.value.id, "data-new": () => String(moved.value), "data-open": () => String(isOpen(phone.value.id)) },
+  return h("li", { class: "tile", "data-phone": () => phone.value.id, "data-new": () => String(isNew.value), "data-open": () => String(isOpen(phone.value.id)) },
     h("div", { class: "row tile-devices" }, h("div", { class: "phone-place" },
       later(() => import("./drawing.js"), ({ livePhone }) => livePhone({ context, t, words, phone, view, nowMs }))),
       show(hasAlert, () => h("div", { class: "watch-place" }, later(() => import("./watch.js"), ({ liveWatch }) => liveWatch({ context, t, words, phone, nowMs }))))),

@@ -7,7 +7,7 @@ import { parseObject } from "../../renderers/registry.js";
 /** @import { ScreenState } from "../../../sdk/generated/campanile.simulator.v1.js" */
 /** @import { LongLookModel } from "../../devices/watch.js" */
 
-/** @typedef {{ mark: string, remove: string, open: string, action: string }} LookWords */
+/** @typedef {{ action: string }} LookWords */
 
 /** Returns the ids with which the buttons of a push call back: the notification's, and the receipt. @param {ScreenState | undefined} state */
 export function addressOf(state) {
@@ -15,11 +15,11 @@ export function addressOf(state) {
   return { notificationId: textOf(member(payload, "nid")), receipt: typeof member(payload, "rct") === "string" ? String(payload["rct"]) : "" };
 }
 
-/** @param {LookWords} words */
-const baseActions = (words) => [
-  { actionId: "mark_as_read", label: words.mark, icon: "checkmark.circle.fill", color: "#34C759" },
-  { actionId: "delete", label: words.remove, icon: "trash.circle.fill", color: "#FF3B30" },
-  { actionId: "open", label: words.open, icon: "arrow.right.circle.fill", color: "#0A84FF" },
+// The labels and colours of GetLongLook, which the apps show in every language.
+const baseActions = [
+  { actionId: "mark_as_read", label: "Mark", icon: "checkmark.circle.fill", color: "#34C759" },
+  { actionId: "delete", label: "Delete", icon: "trash.circle.fill", color: "#FF3B30" },
+  { actionId: "open", label: "Open", icon: "arrow.right.circle.fill", color: "#007AFF" },
 ];
 
 /**
@@ -39,7 +39,7 @@ export function lookOfPush(state, app, words) {
     subtitle: textOf(member(payload, "stl"), textOf(state.alert.subtitle)),
     body: textOf(member(payload, "bdy"), textOf(state.alert.body)),
     image: image.split("/").at(-1) ?? "",
-    baseActions: baseActions(words),
+    baseActions,
     actions: listOf(member(payload, "act")).flatMap((action, index) => isBase.test(textOf(member(action, "type"))) ? []
       : [{ actionId: String(index), label: textOf(member(action, "title"), words.action), icon: "", destructive: member(action, "destructive") === true }]),
   };

@@ -26,8 +26,12 @@ import { liveWatch } from "./watch.js";
  */
 export function panel({ context, t, words, model, phone, view, close }) {
   const { client, format, href } = context;
-  const chosen = signal(""), screen = computed(() => phone.value.screens.find(({ id }) => id === chosen.value) ?? phone.value.screens[0]);
+  const chosen = signal(phone.value.screens[0]?.id ?? ""), screen = computed(() => phone.value.screens.find(({ id }) => id === chosen.value) ?? phone.value.screens[0]);
   const screenId = computed(() => screen.value?.id ?? ""), scrubber = signal(scrubbing.start);
+  // The chosen token stays when another one gets a push. Once it is gone, the newest takes its place.
+  effect(() => {
+    if (screen.value && screen.value.id !== chosen.value) chosen.value = screen.value.id ?? "";
+  });
   let abort = new AbortController();
   onDispose(() => abort.abort());
   // Another token: its states are read, and those that arrive are added.
@@ -60,7 +64,7 @@ export function panel({ context, t, words, model, phone, view, close }) {
       h("div", { class: "stack device-side" }, liveWatch({ context, t, words, phone: /** @type {Readable<Phone>} */ (seen), nowMs: () => moment.value }))),
     show(hasActivity, () => islandStrip(() => drawn.value, t)),
     states({ context, t, scrubber, screen, chosen, phone, isLive }),
-    facts(context, t, phone), controls(context, t, phone, screen),
+    facts(context, t, phone), controls(context, t, model, phone, screen),
     show(() => state.value, () => h("details", null, h("summary", null, t.content), h("pre", { tabindex: 0, class: "device-json" }, () => pretty(state.value?.contentStateJson || state.value?.payloadJson)))),
     show(() => state.value?.apnsId, () => h("a", { href: () => href(`trace/${state.value?.apnsId ?? ""}`) }, t.toTrace)),
     h("span", { class: "muted" }, () => phone.value.updateMs ? t.lastPush(format.ago(phone.value.updateMs)) : ""));
@@ -113,8 +117,8 @@ function facts({ format, href }, t, phone) {
     () => newest.value?.apnsId && h("a", { href: href(`trace/${newest.value.apnsId ?? ""}`) }, `${t.lastDiscard}: ${discard(newest.value.reason ?? "")}`));
 }
 
-/** @param {Context} context @param {T} t @param {Readable<Phone>} phone @param {Readable<SimulatedScreen | undefined>} screen */
-function controls({ client, notify, fail }, t, phone, screen) {
+/** @param {Context} context @param {T} t @param {Model} model @param {Readable<Phone>} phone @param {Readable<SimulatedScreen | undefined>} screen */
+function controls({ client, notify, fail }, t, model, phone, screen) {
   const connection = async (/** @type {boolean} */ connected) => {
     try {
       const devices = new Set(phone.value.screens.flatMap(({ device, kind }) => device && kind !== "SCREEN_KIND_CHANNEL" ? [device] : []));
@@ -131,5 +135,5 @@ function controls({ client, notify, fail }, t, phone, screen) {
       : h("button", { type: "button", class: "primary", onclick: () => connection(true) }, t.connect),
     show(() => screen.value && screen.value.kind !== "SCREEN_KIND_CHANNEL", () => h("button", { type: "button", class: "danger", onclick: invalidate }, t.invalidate)),
     () => screen.value?.invalidation && tag("bad", t.invalid(screen.value.invalidation.reason ?? "")),
-    () => { const look = lookOf(screen.value?.state, Date.now()); return look ? tag(look === "started" ? "good" : look === "stale" ? "warn" : "", t.looks[look]) : null; });
+    () => { const look = lookOf(screen.value?.state, model.nowMs.value); return look ? tag(look === "started" ? "good" : look === "stale" ? "warn" : "", t.looks[look]) : null; });
 }

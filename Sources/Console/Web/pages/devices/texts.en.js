@@ -49,7 +49,7 @@ export const en = {
   invalidate: "Invalidate the token",
   invalidated: "APNs refuses the token from now on.",
   invalid: (reason = "") => `Refused: ${reason}`,
-  watchWords: { mark: "Mark as read", remove: "Delete", open: "Open", action: "Action" },
+  watchWords: { action: "Action" },
   invoked: (label = "") => `${label}: done`,
   opens: (target = "") => `The watch opens ${target}`,
   reported: (label = "") => `${label}: reported with the push’s receipt`,
@@ -57,7 +57,7 @@ export const en = {
   faults: "Faults",
   faultsLead: "Make the simulated APNs fail, and see what the suite does.",
   fault: {
-    unavailable: "503 for every push", fifth: "503 for a fifth", tooMany: "429 for a token", slow: "2 s slower", goaway: "GOAWAY", reset: "Reset", stall: "Silence",
+    unavailable: "503 for every push", fifth: "503 for a fifth", tooMany: "429 for every push", slow: "2 s slower", goaway: "GOAWAY", reset: "Reset", stall: "Silence",
   },
   faultFor: "for 30 s",
   activeFaults: "Active",

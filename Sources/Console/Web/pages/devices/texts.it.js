@@ -52,7 +52,7 @@ export const it = {
   invalidate: "Invalida il token",
   invalidated: "Da ora APNs rifiuta il token.",
   invalid: (reason = "") => `Rifiutato: ${reason}`,
-  watchWords: { mark: "Segna come letta", remove: "Elimina", open: "Apri", action: "Azione" },
+  watchWords: { action: "Azione" },
   invoked: (label = "") => `${label}: fatto`,
   opens: (target = "") => `Il watch apre ${target}`,
   reported: (label = "") => `${label}: segnalato con la ricevuta del push`,
@@ -60,7 +60,7 @@ export const it = {
   faults: "Guasti",
   faultsLead: "Fai fallire l’APNs simulato, e guarda che cosa fa la suite.",
   fault: {
-    unavailable: "503 per ogni push", fifth: "503 per un quinto", tooMany: "429 per un token", slow: "2 s più lento", goaway: "GOAWAY", reset: "Reset", stall: "Silenzio",
+    unavailable: "503 per ogni push", fifth: "503 per un quinto", tooMany: "429 per ogni push", slow: "2 s più lento", goaway: "GOAWAY", reset: "Reset", stall: "Silenzio",
   },
   faultFor: "per 30 s",
   activeFaults: "Attivi",

@@ -9,6 +9,7 @@ import { hueOf } from "../../renderers/values.js";
  * @typedef {object} Phone
  * @property {string} id
  * @property {string} name The device's name, or its user.
+ * @property {string} user The owner of its screens; empty if none is known.
  * @property {string} app
  * @property {readonly SimulatedScreen[]} screens The newest first.
  * @property {boolean} connected
@@ -61,7 +62,7 @@ export function phonesOf(screens, owners) {
   return Array.from(groups, ([id, { name, screens }]) => {
     const sorted = screens.toSorted((left, right) => timeMs(right.updateTime) - timeMs(left.updateTime));
     return {
-      id, name, screens: sorted, app: sorted[0]?.app ?? "", hue: 195 + hueOf(id) % 125,
+      id, name, user: sorted.map(({ id = "" }) => owners.get(id)).find(Boolean) ?? "", screens: sorted, app: sorted[0]?.app ?? "", hue: 195 + hueOf(id) % 125,
       connected: sorted.every(({ connected }) => connected), updateMs: timeMs(sorted[0]?.updateTime),
     };
   }).sort((left, right) => left.name.localeCompare(right.name) || left.id.localeCompare(right.id));

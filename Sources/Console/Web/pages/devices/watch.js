@@ -3,7 +3,7 @@
 import { EngagementService, NotificationsService } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { watch as watchFrame } from "../../devices/watch.js";
 import { present } from "../../renderers/registry.js";
-import { effect, onDispose, signal, untrack } from "../../view.js";
+import { effect, onDispose, signal } from "../../view.js";
 import { addressOf, lookOfNotification, lookOfPush } from "./long-look.js";
 import { activitiesOf, alertsOf, appName } from "./wall.js";
 
@@ -22,20 +22,20 @@ import { activitiesOf, alertsOf, appName } from "./wall.js";
 export function liveWatch({ context, t, words, phone, nowMs }) {
   const { client, caller, notify, fail, format } = context;
   const look = signal(/** @type {LongLookModel | undefined} */ (undefined)), isBusy = signal(false);
-  let address = { notificationId: "", receipt: "" }, isOwn = false, apnsId = "";
+  let address = { notificationId: "", receipt: "" }, isOwn = false, key = "";
   const abort = new AbortController();
   onDispose(() => abort.abort());
 
   // The push fills the look at once; the notification, if it is the caller's, replaces it.
   effect(() => {
-    const shown = alertsOf(phone.value)[0];
-    if (shown?.state.apnsId === apnsId && shown !== undefined) return;
-    [apnsId, address, isOwn] = [shown?.state.apnsId ?? "", addressOf(shown?.state), false];
-    const app = appName(phone.value.app), own = apnsId;
+    const shown = alertsOf(phone.value)[0], { user } = phone.value, now = shown ? `${user} ${shown.state.apnsId}` : "";
+    if (now === key) return;
+    [key, address, isOwn] = [now, addressOf(shown?.state), false];
+    const app = appName(phone.value.app);
     look.value = shown && lookOfPush(shown.state, app, t.watchWords);
-    if (!address.notificationId || caller.user === "" || untrack(() => phone.value.name) !== caller.user) return;
+    if (!address.notificationId || caller.user === "" || user !== caller.user) return;
     client.call(NotificationsService.getLongLook, { notificationId: address.notificationId }, { signal: abort.signal }).then(({ longLook }) => {
-      if (own !== apnsId || !longLook) return;
+      if (now !== key || !longLook) return;
       isOwn = true;
       look.value = lookOfNotification(longLook, app);
     }, () => { /* Deleted, or another user's: the push's own contents stay. */ });
