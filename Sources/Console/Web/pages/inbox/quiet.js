@@ -50,6 +50,8 @@ export function quietHours(context, t) {
         onsubmit: (/** @type {SubmitEvent} */ event) => {
           event.preventDefault();
           const values = new FormData(/** @type {HTMLFormElement} */ (event.target)), chosen = /** @type {DayOfWeek[]} */ (values.getAll("day"));
+          // No day would mean every day.
+          if (chosen.length === 0) return;
           void save([...windows, { start: String(values.get("start")), end: String(values.get("end")), ...(chosen.length < 7 && { days: chosen }) }], etag);
         },
       }, h("h3", null, f.quietTexts.add),

@@ -3,7 +3,7 @@
 /** @type {Texts<typeof import("./texts.en.js").en>} */
 export const it = {
   title: "Tracciato", label: "Id di una notifica o di un push", hint: "n_… di una notifica, o l’apns-id di un push", user: "Utente", find: "Traccia",
-  emptyTitle: "Che fine ha fatto una notifica?",
+  emptyTitle: "Che cosa è successo a una notifica?",
   emptyText: "Incolla l’id di una notifica o l’apns-id di un push. Vedi ogni passo fino alla risposta di Apple, e che cosa fare.",
   idUnknown: "Questo non è un id. Quello di una notifica inizia con n_; un apns-id è un UUID.",
   recent: "Ultimi push", recentOwn: "Ultime notifiche", tokens: "Dispositivi", noTokens: "Nessun dispositivo ha registrato un token.", steps: "Passi",
