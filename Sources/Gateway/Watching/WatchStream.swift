@@ -15,8 +15,8 @@ final class WatchStream: @unchecked Sendable {
   static let watchesMax = 64
   /// Bytes of waiting messages of all watches together beyond which no watch gets more credit.
   static let waitingBytesMax = 4 * 1024 * 1024
-  /// Bytes of waiting messages beyond which a watch that gets another one fails with `SLOW_CONSUMER`. The initial credit
-  /// of each watch allows it 1 MiB.
+  /// Bytes of waiting messages beyond which a watch that gets another one fails with `SLOW_CONSUMER`. The credit that
+  /// each watch begins with allows it 1 MiB.
   static let unreadBytesMax = WireLimits().unreadBytesMax
 
   let id: String
