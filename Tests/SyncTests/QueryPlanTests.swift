@@ -68,10 +68,12 @@ import Testing
         }
       }
     }
+    // The first user after the range ends the query.
     try await add("b", count: 3)
+    try await add("c", count: 1)
     let steps = try component.store.steps(of: SQLiteSyncRepository.usersSQL, query.idRange(prefix: "b"))
     try await add("a", count: 200)
-    try await add("c", count: 200)
+    try await add("d", count: 200)
     #expect(steps > 0)
     #expect(try component.store.steps(of: SQLiteSyncRepository.usersSQL, query.idRange(prefix: "b")) == steps)
     await component.close()
