@@ -98,6 +98,37 @@ def test_presences_before_the_initiation_are_not_shown(worshipful, base, pins):
     assert app.get(path, PRESENCE) == before
 
 
+def test_morning_meeting_on_the_day_of_initiation_is_shown_and_counted(worshipful, lodge, base, admin_key):
+    """The app hides meetings whose instant lies before `data_iniziazione`; it must show all of that day in the lodge's time zone."""
+    member = lodge.call("CreateMember", {"member": {"name": "Primo Mattino"}}, admin_key)["member"]
+    lodge.call("SetMemberPin", {"memberId": member["id"], "pin": "471148"}, admin_key)
+    app = App(base)
+    user = app.login("Primo Mattino", "471148")
+    made = {}
+    # Rome is an hour ahead of UTC: the first is on the evening before, the second after midnight, the third before noon.
+    for name, instant in (("eve", "2025-03-09T22:30:00Z"), ("night", "2025-03-09T23:30:00Z"), ("morning", "2025-03-10T08:30:00Z")):
+        made[name] = worshipful.get("/admin/tornate", TORNATA, "POST", {
+            "data": instant, "discussione": name, "location": "", "cena": False, "tipo": "ordinaria"})["id"]
+    try:
+        for tornata in made.values():
+            worshipful.get(f"/admin/tornate/{tornata}", TORNATA, "PUT", {"stato": "completata"})
+            assert app.get("/presenze", DONE, "POST", {"tornata_id": tornata, "presente": True})["success"]
+        # The date picker of the app sends the day with the current hour, here the evening.
+        initiation = {"grado": "Apprendista", "data_iniziazione": "2025-03-10T19:40:12Z"}
+        changed = worshipful.get(f"/fratelli/{user['id']}", BROTHER, "PUT", initiation)
+        assert changed["data_iniziazione"] == "2025-03-09T23:00:00Z"
+        meetings = {t["id"]: t["data"] for t in app.get("/tornate?anno=2025&stato=completata", TORNATA)}
+        shown = {name for name, tornata in made.items() if meetings[tornata] >= changed["data_iniziazione"]}
+        listed = {p["tornata_id"] for p in app.get(f"/presenze/fratello/{user['id']}?anno=2025", PRESENCE)}
+        assert shown == {"night", "morning"} and listed == {made[name] for name in shown}
+        figures = app.get(f"/presenze/fratello/{user['id']}/statistiche?anno=2025", STATISTICS)
+        assert figures["presenze_count"] == 2 and figures["totali_tornate"] >= 2
+    finally:
+        for tornata in made.values():
+            worshipful.get(f"/admin/tornate/{tornata}", DONE, "DELETE")
+        lodge.call("DeactivateMember", {"memberId": member["id"]}, admin_key)
+
+
 def test_next_meetings_exclude_past_ones(worshipful, app, pins):
     app.login("Marco Rossi", pins["Marco Rossi"])
     made = {}

@@ -329,3 +329,44 @@ def test_sync_works_through_the_gateway(suite):
         return {"buckets.json", "notifications.json"} <= set(names)
 
     eventually(exported, "the exported files")
+
+
+def buckets_file(*names):
+    """The bytes of the app's `BucketsDataContainer`, as its JSONEncoder writes them."""
+    now = "2026-01-01T00:00:00Z"
+    return json.dumps({"syncTimestamp": now, "buckets": [
+        {"id": f"own-{name}", "name": name, "color": "#112233", "isOrphan": False, "createdAt": now, "updatedAt": now}
+        for name in names]}, separators=(",", ":")).encode()
+
+
+def test_file_that_the_phone_wrote_stays_the_phones(suite):
+    """The phone writes `buckets_data` like `syncBucketsToCloudKit`; later changes at Notifications do not overwrite it."""
+    owner, other = suite.key("user/own-files"), suite.key("user/exported-files")
+    suite.call("RegisterDevice", {"device": {"id": "phone", "role": "DEVICE_ROLE_WRITER"}}, owner)
+    buckets = [suite.call("CreateBucket", {"bucket": {"name": "Casa"}}, each)["bucket"]["id"] for each in (owner, other)]
+
+    def file(who):
+        found = suite.call("ListAssets", {}, who).get("assets", [])
+        if "buckets.json" not in [asset["name"] for asset in found]:
+            return {}
+        found = suite.call("GetAsset", {"name": "buckets_data", "includeContent": True}, who)
+        return json.loads(base64.b64decode(found["content"])) | {"version": found["asset"]["version"]}
+
+    eventually(lambda: file(owner), "the first export")
+    sent = buckets_file("Mine", "Also mine")
+    put = suite.call("PutAsset", {"deviceId": "phone", "put": {
+        "name": "buckets_data", "recordType": "BucketsData", "inlineContent": base64.b64encode(sent).decode(),
+        "onConflict": "CONFLICT_POLICY_LAST_WRITE_WINS"}}, owner)
+    assert put["exportEnded"] and put["asset"]["recordCount"] == "2", put
+    # The other user's export shows that the change log was read to this point.
+    for each, place in zip((owner, other), buckets):
+        suite.call("CreateNotification", {"notification": {"bucketId": place, "title": "Tea"}}, each)
+        suite.call("UpdateBucket", {"bucket": {"id": place, "name": "Renamed"}, "updateMask": "name"}, each)
+    eventually(lambda: [b["name"] for b in file(other)["buckets"]] == ["Renamed"], "the other user's export")
+    assert [b["name"] for b in file(owner)["buckets"]] == ["Mine", "Also mine"]
+    assert file(owner)["version"] == put["asset"]["version"]
+    # Its owner hands the file back; the phone's version is kept as the one that lost.
+    suite.call("UpdateZone", {"exportsNotifications": True}, owner)
+    eventually(lambda: [b["name"] for b in file(owner)["buckets"]] == ["Renamed"], "the export again")
+    kept = suite.call("ListAssetVersions", {"name": "buckets_data", "conflictsOnly": True}, owner)["versions"]
+    assert [one["asset"]["version"] for one in kept] == [put["asset"]["version"]]

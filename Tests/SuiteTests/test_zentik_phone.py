@@ -1,7 +1,11 @@
-"""The Zentik app's phone: the push that its extensions decode, its lists, receipts and postponements, with its real bytes."""
+"""The Zentik app's phone and watch: the push that its extensions decode, its lists, receipts and postponements, with its real bytes."""
+
+import json
+import urllib.parse
+import urllib.request
 
 import pytest
-from campanile import eventually
+from campanile import PATIENCE_S, eventually
 from test_zentik import ask, base, message, stored  # noqa: F401
 
 # The compact codes of the app's SharedTypes.swift are not used: types are words.
@@ -85,6 +89,26 @@ def test_extensions_decode_the_push(suite, base, key, bucket, device):  # noqa: 
     assert seen.aps["relevance-score"] == 1 and seen.aps["thread-id"] == "doors" and seen.aps["filter-criteria"] == bucket
 
 
+def test_critical_sound_depends_on_the_entitlement(start):
+    """Zentik's CRITICAL message reaches an app with Apple's entitlement as the sound object, any other app as time-sensitive."""
+    entitled = "org.example.critical"
+    suite = start("critical", settings={"CAMPANILE_CRITICAL_ALERT_APPS": entitled}).wait_ready()
+    owner = suite.key("user/critical")
+    tokens = {entitled: "e1" * 32, suite.endpoints["apns"]["topic"]: "e2" * 32}
+    for app, token in tokens.items():
+        suite.call("RegisterPushToken", {
+            "app": app, "environment": "development", "installationId": app, "kind": "PUSH_TOKEN_KIND_DEVICE", "token": token}, owner)
+    place = suite.call("CreateBucket", {"bucket": {"name": "Alarms"}}, owner)["bucket"]["id"]
+    address = f"http://127.0.0.1:{suite.endpoints['gateway']['http']}/api/v1"
+    assert ask(address, "POST", "/messages", message(place, title="Fire", deliveryType="CRITICAL", sound="alarm.caf"), owner)[0] == 201
+    [made] = stored(suite, owner, place)
+    aps = {app: Extension(pushed(suite, token, made["id"])).aps for app, token in tokens.items()}
+    with_it, without = aps.values()
+    assert with_it["interruption-level"] == "critical" and with_it["sound"] == {"critical": 1, "name": "alarm.caf", "volume": 1}
+    assert without["interruption-level"] == "time-sensitive" and without["sound"] == "alarm.caf"
+    assert {aps["alert"]["title"] for aps in aps.values()} == {"Fire"}
+
+
 def test_normal_and_silent_pushes(suite, base, key, bucket, device):  # noqa: F811
     for kind in ["NORMAL", "SILENT"]:
         assert ask(base, "POST", "/messages", message(bucket, title=kind, deliveryType=kind), key)[0] == 201
@@ -109,6 +133,40 @@ def test_large_notification_is_downloaded(suite, base, key, bucket, device):  # 
     found = entity["message"]
     assert found["id"] == made["id"] and found["bucket"]["id"] == bucket and found["title"] == "Large"
     assert [action["value"] for action in found["actions"][:6]] == [action["value"] for action in actions]
+
+
+def test_watch_always_has_its_three_buttons(suite, base, key, bucket):  # noqa: F811
+    """Mark, Delete and Open, as the watch draws them, before and after its own call marks the notification as read."""
+    assert ask(base, "POST", "/messages", message(
+        bucket, title="Porta", addMarkAsReadAction=True, addDeleteAction=True, addOpenNotificationAction=True, locale="it-IT", actions=[
+            {"type": "NAVIGATE", "value": "https://example.org/cam", "title": "Camera", "icon": "camera"},
+            {"type": "WEBHOOK", "value": "w_1", "title": "Apri", "destructive": True}]), key)[0] == 201
+    [made] = stored(suite, key, bucket)
+    gateway = base.removesuffix("/api/v1")
+
+    def long_look(**parameters):
+        made_request = urllib.request.Request(
+            f"{gateway}/notifications/v1/notifications/{made['id']}/longLook?{urllib.parse.urlencode(parameters)}",
+            headers={"Authorization": f"Bearer {key}"})
+        with urllib.request.urlopen(made_request, timeout=PATIENCE_S) as answer:
+            return json.loads(answer.read())["longLook"]
+
+    def buttons(look):
+        return [(one["label"], one["icon"], one["color"], one["value"]) for one in look["baseActions"]]
+
+    expected = [
+        ("Mark", "checkmark.circle.fill", "#34C759", "mark_as_read_notification"),
+        ("Delete", "trash.circle.fill", "#FF3B30", "delete_notification"), ("Open", "arrow.right.circle.fill", "#007AFF", made["id"])]
+    assert buttons(long_look()) == expected
+    assert ask(base, "PATCH", f"/notifications/watch/{made['id']}/read", {}, key)[0] == 200
+    look = long_look()
+    assert look["isRead"] and buttons(look) == expected
+    # What follows is decoded as the watch's {id, label, type, value}.
+    assert [(one["actionId"], one["label"], one["type"], one["value"]) for one in look["actions"]] == [
+        ("0", "Camera", "ACTION_TYPE_NAVIGATE", "https://example.org/cam"), ("1", "Apri", "ACTION_TYPE_WEBHOOK", "w_1")]
+    # The publisher's language is used for the buttons if the watch requests it.
+    own = long_look(withOwnLabels="true")
+    assert [one["label"] for one in own["baseActions"]] == ["Segna come letta", "Elimina", "Apri"]
 
 
 def test_phone_reads_its_notifications(suite, base, key, bucket):  # noqa: F811
