@@ -1,23 +1,25 @@
-/// Apple's limits ("Sending notification requests to APNs", "Starting and updating Live Activities").
+/// Apple's limits, each with the title of the page that states it.
 public enum APNsLimits {
-  /// Maximum payload of a push.
+  /// Maximum payload of a push ("Generating a remote notification").
   public static let payloadBytesMax = 4096
-  /// Maximum payload of a VoIP push or a broadcast.
+  /// Maximum payload of a VoIP push ("Generating a remote notification") or a broadcast ("Sending broadcast push
+  /// notification requests to APNs").
   public static let largePayloadBytesMax = 5120
+  /// "Sending notification requests to APNs".
   public static let collapseIDBytesMax = 64
-  /// Maximum number of channels per app and environment.
+  /// Maximum number of channels per app and environment ("Sending channel management requests to APNs").
   public static let channelsPerAppMax = 10_000
   /// The values of `apns-priority`: 1 puts the device's battery before everything, 5 considers it, 10 delivers
-  /// immediately.
+  /// immediately ("Sending notification requests to APNs").
   public static let priorities = [1, 5, 10]
   public static let priorityDefault = 10
-  /// Maximum time that an ended activity stays on the Lock Screen.
+  /// Maximum time that an ended activity stays on the Lock Screen ("Displaying live data with Live Activities").
   public static let dismissalSecondsMax = 4 * 3600
-  /// Maximum duration of an activity.
+  /// Maximum duration of an activity ("Displaying live data with Live Activities").
   public static let activitySecondsMax = 8 * 3600
   /// App Store Connect's limit.
   public static let bundleIDBytesMax = 155
-  /// Channel ids are short base64 strings that APNs assigns.
+  /// Channel ids are short base64 strings that APNs assigns. Apple documents no length.
   public static let channelIDBytesMax = 128
 
   /// Returns the maximum payload of a push of this type that is not a broadcast.

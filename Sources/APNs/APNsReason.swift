@@ -1,7 +1,7 @@
 /// The reason why APNs rejected a push: the member `reason` of its response, and the HTTP status.
 ///
-/// The list is Apple's ("Handling notification responses from APNs"). `init(text:status:)` also represents reasons that
-/// are not in it.
+/// The list is Apple's ("Handling notification responses from APNs", "Handling error responses from Apple Push
+/// Notification service"). `init(text:status:)` also represents reasons that are not in it.
 public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
   /// The reason as APNs writes it.
   public let text: String
@@ -40,7 +40,7 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
   public static let payloadEmpty = APNsReason(400, "PayloadEmpty")
   public static let topicDisallowed = APNsReason(400, "TopicDisallowed")
 
-  // Reasons of broadcast channels.
+  // Reasons of broadcast channels ("Handling error responses from Apple Push Notification service").
   public static let badChannelID = APNsReason(400, "BadChannelId")
   public static let cannotCreateChannelConfig = APNsReason(400, "CannotCreateChannelConfig")
   public static let channelNotRegistered = APNsReason(400, "ChannelNotRegistered")
@@ -83,6 +83,7 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
 
   private static let byText = Dictionary(uniqueKeysWithValues: all.map { ($0.text, $0) })
 
-  /// Whether the push's token is permanently invalid, unless it was registered again after the rejection.
+  /// Whether the push's token is permanently invalid, unless it was registered again after the rejection ("Handling
+  /// notification responses from APNs").
   public var retiresToken: Bool { [.badDeviceToken, .expiredToken, .unregistered].contains(self) }
 }

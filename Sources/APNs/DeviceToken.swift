@@ -1,6 +1,7 @@
 /// A push token: the address of an app on a device, of a Live Activity, or for starting Live Activities.
 ///
-/// Apple requires not to assume a length. Any even number of hexadecimal digits is accepted, up to 200 bytes.
+/// Apple requires not to assume a length ("Registering your app with APNs"). Any even number of hexadecimal digits is
+/// accepted, up to 200 bytes.
 public struct DeviceToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
   /// Maximum size of a token; a limit of Campanile, not of Apple.
   public static let sizeBytesMax = 200

@@ -1,7 +1,7 @@
 /// The type of a push: the value of the header `apns-push-type`.
 ///
-/// The list is Apple's ("Sending notification requests to APNs"). Each type has its own topic: the bundle id and a
-/// suffix.
+/// The list is Apple's ("Sending notification requests to APNs", "Updating widgets with WidgetKit push notifications",
+/// "Updating controls locally and remotely"). Each type has its own topic: the bundle id and a suffix.
 public struct PushType: Sendable, Hashable, CustomStringConvertible {
   /// The header's value.
   public let rawValue: String

@@ -1,4 +1,5 @@
-/// The destination of a push: an app and a push type, written as `apns-topic`.
+/// The destination of a push: an app and a push type, written as `apns-topic` ("Sending notification requests to
+/// APNs").
 public struct Topic: Sendable, Hashable, CustomStringConvertible {
   /// The app's bundle id, for example `com.example.growth`.
   public var bundleID: String

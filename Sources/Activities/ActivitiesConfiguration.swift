@@ -10,7 +10,8 @@ public struct ActivitiesConfiguration: Sendable {
   public var retention = ChangeRetention()
   /// Date formats, by app, in the states that this service creates. Other apps use `ContentDates.foundation`.
   public var contentDates: [String: ContentDates] = [:]
-  /// The apps with Apple's entitlement for critical alerts. Other apps' devices get time-sensitive ones.
+  /// The apps with Apple's entitlement for critical alerts (`com.apple.developer.usernotifications.critical-alerts`).
+  /// Other apps' devices get time-sensitive ones.
   public var criticalAlertApps: Set<String> = []
   var delivery: PushDelivery.Configuration
 

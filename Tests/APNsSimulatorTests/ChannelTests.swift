@@ -4,6 +4,8 @@ import Testing
 
 @testable import APNsSimulator
 
+/// Broadcast channels ("Sending channel management requests to APNs", "Sending broadcast push notification requests to
+/// APNs").
 @Suite struct ChannelTests {
   private func manage(
     _ bench: Bench, _ method: String, _ path: String = "/1/apps/\(bundleID)/channels", channel: String? = nil,

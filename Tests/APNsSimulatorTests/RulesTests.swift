@@ -23,7 +23,10 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   var testDescription: String { "\(name): \(expected)" }
 }
 
+/// Apple's rules for requests. Each table has the pages that state them.
 @Suite struct RulesTests {
+  /// "Sending notification requests to APNs", "Sending broadcast push notification requests to APNs", "Sending channel
+  /// management requests to APNs", and "Registering your app with APNs" for the lengths of tokens.
   static let paths: [RuleCase] = [
     RuleCase("nothing wrong", "200") { _ in },
     RuleCase("another path", "404 BadPath") { $0.path = "/3/devices/ab" },
@@ -44,6 +47,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase("long token", "200") { $0.path = "/3/device/" + String(repeating: "ab", count: 200) },
   ]
 
+  /// "Sending notification requests to APNs"; for payloads "Generating a remote notification".
   static let fields: [RuleCase] = [
     RuleCase("a field twice", "400 DuplicateHeaders") { $0.fields.add("apns-topic", "x") },
     RuleCase("an id that is not a UUID", "400 BadMessageId") { $0.fields.id = "1" },
@@ -95,6 +99,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     },
   ]
 
+  /// "Establishing a token-based connection to APNs".
   static let providers: [RuleCase] = [
     RuleCase("no token", "403 MissingProviderToken") { $0.provider = .missing },
     RuleCase("not a JWT", "403 InvalidProviderToken") { $0.provider = .malformed("why") },
@@ -126,6 +131,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     },
   ]
 
+  /// "Handling notification responses from APNs".
   static let devices: [RuleCase] = [
     RuleCase("known token", "200") { $0.device = record() },
     RuleCase("token of another app", "400 DeviceTokenNotForTopic") {
@@ -152,6 +158,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     },
   ]
 
+  /// "Sending broadcast push notification requests to APNs", "Sending channel management requests to APNs".
   static let broadcasts: [RuleCase] = [
     RuleCase("nothing wrong", "200", broadcast: true) { _ in },
     RuleCase("no channel", "400 MissingChannelId", broadcast: true) { $0.fields.channelID = nil },

@@ -4,7 +4,8 @@ import Testing
 
 @testable import APNsSimulator
 
-/// The displays of devices, as transcripts of pushes.
+/// The displays of devices, as transcripts of pushes ("Starting and updating Live Activities with ActivityKit push
+/// notifications").
 @Suite struct ScreenTests {
   @Test func newestStateIsDisplayed() throws {
     let bench = try Bench()

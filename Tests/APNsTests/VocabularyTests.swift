@@ -1,6 +1,8 @@
 import APNs
 import Testing
 
+/// Topics and push types ("Sending notification requests to APNs"), tokens ("Registering your app with APNs"), reasons
+/// ("Handling notification responses from APNs") and identifiers ("Establishing a token-based connection to APNs").
 @Suite struct VocabularyTests {
   @Test(arguments: [
     (PushType.alert, "com.example.app"), (.background, "com.example.app"), (.voip, "com.example.app.voip"),

@@ -54,6 +54,7 @@ import Testing
     await component.close()
   }
 
+  /// "Generating a remote notification".
   @Test("apps without Apple's entitlement get a critical alert as a time-sensitive one")
   func criticalAlertsDependOnTheApp() async throws {
     let component = try await Fixture().open()

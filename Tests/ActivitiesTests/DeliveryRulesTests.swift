@@ -6,7 +6,8 @@ import Testing
 
 @testable import Activities
 
-/// The pure rules of delivery.
+/// The pure rules of delivery: retries ("Handling notification responses from APNs") and the budget of priority 10
+/// ("Starting and updating Live Activities with ActivityKit push notifications").
 @Suite struct DeliveryRulesTests {
   private func decide(
     _ outcome: PushOutcome, attempts: Int = 0, isRenewed: Bool = false

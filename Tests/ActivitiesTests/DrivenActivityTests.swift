@@ -293,6 +293,7 @@ import Testing
     await component.close()
   }
 
+  /// "Pushing background updates to your App", "Generating a remote notification".
   @Test func alertsHaveTheTypeThatAppleRequires() async throws {
     let component = try await Fixture().open()
     try await component.register(token(.device, hex(1)), anna)

@@ -9,6 +9,7 @@ import Testing
 
 @testable import Activities
 
+/// Provider tokens and signing keys ("Establishing a token-based connection to APNs").
 @Suite struct SigningTests {
   private static let minute: Int64 = 60_000
 

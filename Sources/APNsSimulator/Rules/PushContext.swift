@@ -1,6 +1,6 @@
 import APNs
 
-/// The header fields of a request that the rules use.
+/// The header fields of a request that the rules use ("Sending notification requests to APNs").
 struct PushFields: Sendable, Hashable {
   var authorization: String?
   var channelID: String?
@@ -82,7 +82,8 @@ struct DeviceRecord: Sendable, Hashable {
       }
     }
 
-    /// Whether a token of this kind receives pushes of this type.
+    /// Whether a token of this kind receives pushes of this type: each kind has its own tokens ("Starting and updating
+    /// Live Activities …", "Updating widgets …", "Updating controls locally and remotely").
     func takes(_ pushType: PushType) -> Bool {
       switch self {
       case .activity, .start, .live: pushType == .liveactivity

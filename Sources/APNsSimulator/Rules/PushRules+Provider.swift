@@ -1,7 +1,8 @@
 import APNs
 
 extension PushRules {
-  /// Returns the key of a request's provider token, or throws the refusal of the token.
+  /// Returns the key of a request's provider token, or throws the refusal of the token ("Establishing a token-based
+  /// connection to APNs").
   static func provider(_ context: PushContext, limits: SimulatorLimits) throws(Refusal) -> SigningKey {
     let token: ProviderClaims
     let key: SigningKey
@@ -35,7 +36,7 @@ extension PushRules {
     return key
   }
 
-  /// Checks that a connection is used with one team and one key only.
+  /// Checks that a connection is used with one team and one key only ("Establishing a token-based connection to APNs").
   private static func checkConnection(_ context: PushContext, _ token: ProviderClaims) throws(Refusal) {
     guard let first = context.connectionIssue else { return }
     guard first.teamID == token.teamID else {

@@ -103,7 +103,8 @@ enum PushRules {
       guard let known = PushType(rawValue: name) else { throw Refusal(.invalidPushType, "unknown push type \(name)") }
       pushType = known
     } else {
-      // Older senders omit the type; the push then counts as an alert.
+      // Older senders omit the type; the push then counts as an alert. Apple requires it for watchOS only ("Sending
+      // notification requests to APNs").
       pushType = .alert
     }
     guard let topic = Topic(text: text, pushType: pushType) else {
@@ -114,6 +115,7 @@ enum PushRules {
     return push
   }
 
+  /// Checks a broadcast ("Sending broadcast push notification requests to APNs").
   private static func broadcast(_ context: PushContext, bundleID: String) throws(Refusal) -> AcceptedPush {
     let fields = context.fields
     guard let name = fields.pushType else { throw Refusal(.missingPushType, "apns-push-type is missing") }
@@ -136,6 +138,8 @@ enum PushRules {
     return push
   }
 
+  /// Reads the remaining fields. A background push must not have the priority 10 ("Pushing background updates to your
+  /// App").
   private static func complete(_ push: inout AcceptedPush, _ fields: PushFields) throws(Refusal) {
     if let priority = fields.priority.flatMap(Int.init) { push.priority = priority }
     switch push.topic.pushType {
@@ -149,11 +153,14 @@ enum PushRules {
     push.collapseID = fields.collapseID
   }
 
+  /// Checks the size of a body ("Generating a remote notification").
   private static func checkPayload(_ bytes: Int, max: Int) throws(Refusal) {
     guard bytes > 0 else { throw Refusal(.payloadEmpty, "the body is empty") }
     guard bytes <= max else { throw Refusal(.payloadTooLarge, "the body is \(bytes - max) bytes above \(max)") }
   }
 
+  /// Checks that the token is valid here, for this app and this type of push ("Handling notification responses from
+  /// APNs").
   private static func checkDevice(
     _ device: DeviceRecord?, topic: Topic, limits: SimulatorLimits, nowMs: Int64
   ) throws(Refusal) {

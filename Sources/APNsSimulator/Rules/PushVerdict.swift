@@ -1,6 +1,6 @@
 import APNs
 
-/// The refusal of a request, with the contents of the response.
+/// The refusal of a request, with the contents of the response ("Handling notification responses from APNs").
 struct Refusal: Error, Sendable, Hashable {
   var reason: APNsReason
   /// For a 410: the time at which the token became invalid, in milliseconds since 1970.

@@ -1,7 +1,8 @@
 import APNs
 import NIOHPACK
 
-/// The header fields of requests and responses.
+/// The header fields of requests ("Sending notification requests to APNs") and responses ("Handling notification
+/// responses from APNs").
 enum PushHeaders {
   struct Head: Sendable, Hashable {
     /// 0 if the field is missing or not a number.

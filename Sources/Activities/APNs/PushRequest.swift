@@ -69,7 +69,8 @@ package struct PushResult: Sendable, Hashable {
   }
 }
 
-/// The destination of pushes with one signing key. APNs requires a separate connection for each team and key.
+/// The destination of pushes with one signing key. APNs requires a separate connection for each team and key
+/// ("Establishing a token-based connection to APNs").
 package struct PushRoute: Sendable, Hashable {
   package var host: APNsHost
   package var teamID: String

@@ -3,7 +3,8 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Validation of broadcasts, and the format of channel lists. Pure.
+/// Validation of broadcasts ("Sending broadcast push notification requests to APNs"), and the format of channel lists
+/// ("Sending channel management requests to APNs"). Pure.
 enum BroadcastRules {
   /// Returns whether `text` can be a channel id: base64, as APNs issues them.
   static func isChannelID(_ text: String) -> Bool {

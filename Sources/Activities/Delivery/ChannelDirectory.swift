@@ -9,7 +9,9 @@ import CampanileStore
 /// Throws NOT_FOUND, reason `CHANNEL_NOT_FOUND`, if APNs knows no such channel.
 typealias ChannelCheck = @Sendable (_ app: String, _ environment: String, _ channelID: String) async throws -> Void
 
-/// The broadcast channels at APNs. The table `push_channels` remembers their policies, because a channel never changes.
+/// The broadcast channels at APNs ("Sending channel management requests to APNs").
+///
+/// The table `push_channels` remembers their policies, because a channel never changes.
 struct ChannelDirectory: Sendable {
   /// Maximum number of channels that are read at APNs concurrently.
   static let readsMax = 16

@@ -1,7 +1,8 @@
 /// A token bucket for an activity's pushes with priority 10. Pure.
 ///
-/// iOS delays such pushes beyond an undocumented budget per activity; pushes with priority 5 are not limited. Updates
-/// therefore take from a bucket that refills over time, and its last units are reserved for the end.
+/// iOS delays such pushes beyond an undocumented budget per activity; pushes with priority 5 are not limited ("Starting
+/// and updating Live Activities with ActivityKit push notifications"). Updates therefore take from a bucket that
+/// refills over time, and its last units are reserved for the end.
 struct PriorityBudget: Sendable, Hashable {
   struct Limits: Sendable, Hashable {
     /// Maximum number of consecutive pushes.

@@ -4,7 +4,8 @@ import CampanileStore
 /// A device token for delivery.
 struct DeliveryToken: Sendable, Hashable {
   var token: DeviceToken
-  /// Time of the device's last registration. An earlier rejection refers to an older registration.
+  /// Time of the device's last registration. A rejection with an earlier `timestamp` refers to an older registration
+  /// ("Handling notification responses from APNs").
   var registeredAtMs: Int64
   /// Whether the user allows frequent updates, which have a larger budget.
   var hasFrequentPushes = false

@@ -2,7 +2,7 @@ import APNs
 import CampanileBase
 import CampanileStore
 
-/// Apple's rules for the next step after an attempt to send a push. Pure.
+/// Apple's rules for the next step after an attempt to send a push ("Handling notification responses from APNs"). Pure.
 enum RetryRules {
   enum Decision: Sendable, Hashable {
     /// APNs accepted the push.

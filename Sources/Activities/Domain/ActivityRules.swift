@@ -51,8 +51,8 @@ enum ActivityRules {
     violations.add(field, "must be one of \(known)", .environmentUnknown)
   }
 
-  /// Validates an alert. An activity's alert needs a title and a body, and its sound is not critical; a notification's
-  /// needs either text.
+  /// Validates an alert. An activity's alert needs a title and a body, and its sound is not critical ("Starting and
+  /// updating Live Activities with ActivityKit push notifications"); a notification's needs either text.
   static func alert(
     _ alert: Alert?, _ field: String, isOfActivity: Bool = true, _ violations: inout Violations
   ) {
@@ -71,7 +71,8 @@ enum ActivityRules {
     }
   }
 
-  /// Validates the time at which an ended activity leaves the Lock Screen: at most 4 h after its end.
+  /// Validates the time at which an ended activity leaves the Lock Screen: at most 4 h after its end ("Displaying live
+  /// data with Live Activities").
   static func dismissalMs(
     _ time: ProtoTimestamp?, endMs: Int64, _ field: String, _ violations: inout Violations
   ) -> Dismissal {

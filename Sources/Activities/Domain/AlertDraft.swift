@@ -7,7 +7,8 @@ import CampanileService
 
 /// A validated push of one notification to a user's devices.
 struct AlertDraft: Sendable, Hashable {
-  /// Default lifetime: one day. APNs stores the push that long for a device that is off.
+  /// Default lifetime: one day. APNs stores the push that long for a device that is off ("Sending notification requests
+  /// to APNs").
   static let expirationMsDefault: Int64 = 24 * 3_600_000
 
   var user: String
@@ -49,7 +50,8 @@ struct AlertDraft: Sendable, Hashable {
     notificationID = request.notificationId
     app = request.app.isEmpty ? nil : request.app
     installationID = request.installationId.isEmpty ? nil : request.installationId
-    // A push with a badge is visible: APNs requires the type `alert` for it, and does not throttle it.
+    // A push with a badge is visible: APNs requires the type `alert` for it, and does not throttle it ("Pushing
+    // background updates to your App").
     isBackground = request.alert == nil && request.badge == nil
     payload = Self.payload(request, isBackground: isBackground)
     timeSensitivePayload = request.timeSensitive.map { Self.payload($0, isBackground: false) }
@@ -59,7 +61,7 @@ struct AlertDraft: Sendable, Hashable {
     }
     collapseID = request.collapseId.isEmpty ? nil : request.collapseId
     self.expireMs = expireMs ?? nowMs + Self.expirationMsDefault
-    // APNs rejects a background push with another priority.
+    // APNs rejects a background push with another priority ("Sending notification requests to APNs").
     priority = isBackground || request.urgency == .low ? .low : .high
     self.traceParent = traceParent
     receiptKey = request.receiptKey
@@ -79,7 +81,7 @@ struct AlertDraft: Sendable, Hashable {
     return sizes.max { $0.1 < $1.1 }?.0 ?? "alert"
   }
 
-  /// Encodes `aps`, and next to it `notificationId` and the unchanged `data`.
+  /// Encodes `aps` ("Generating a remote notification"), and next to it `notificationId` and the unchanged `data`.
   private static func payload(_ request: SendAlertRequest, isBackground: Bool) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     let whole = writer.beginObject()
@@ -132,7 +134,8 @@ extension InterruptionLevel {
 }
 
 extension Sound {
-  /// Writes the member `sound` of `aps`: a name, or an object for a critical sound.
+  /// Writes the member `sound` of `aps`: a name, or an object for a critical sound ("Generating a remote
+  /// notification").
   func write(to writer: inout JSONWriter) {
     writer.name(",\"sound\":")
     guard critical else { return writer.string(name) }

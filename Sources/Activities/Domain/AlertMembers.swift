@@ -29,7 +29,7 @@ enum AlertMembers {
 }
 
 extension SendAlertRequest {
-  /// A critical alert as apps without Apple's entitlement can show it; nil if this is none.
+  /// A critical alert as apps without Apple's entitlement can show it; nil if this alert is not critical.
   var timeSensitive: SendAlertRequest? {
     guard interruptionLevel == .critical || alert?.sound?.critical == true else { return nil }
     var request = self

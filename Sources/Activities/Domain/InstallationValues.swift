@@ -36,7 +36,8 @@ extension InstallationValues {
   }
 }
 
-/// A version of iOS or iPadOS.
+/// A version of iOS or iPadOS, with the first ones that have a feature ("Starting and updating Live Activities with
+/// ActivityKit push notifications").
 struct OSVersion: Sendable, Hashable, Comparable {
   /// The first version whose activities can be started remotely.
   static let remoteStart = OSVersion(major: 17, minor: 2, patch: 0)

@@ -1,4 +1,4 @@
-/// The source of `aps.timestamp`.
+/// The source of `aps.timestamp` ("Starting and updating Live Activities with ActivityKit push notifications").
 ///
 /// A device shows the push with the highest timestamp, so every push of an activity must exceed the previous ones,
 /// whatever the clock does. The last timestamp is stored with the activity and survives restarts.

@@ -24,7 +24,7 @@ struct PushPayload {
     var attributesType: String
     /// The JSON of an object.
     var attributes: String
-    /// Channel for the app to subscribe to; empty requests a push token instead.
+    /// Channel for the app to subscribe to (`input-push-channel`); empty requests a push token (`input-push-token`).
     var channelID: String
   }
 

@@ -37,7 +37,8 @@ struct SigningRouting: PushRouting {
   }
 }
 
-/// The APNs hosts of each environment.
+/// The APNs hosts of each environment: tokens of a development build belong to Apple's sandbox ("Sending notification
+/// requests to APNs").
 struct APNsEndpoints: Sendable, Hashable {
   /// Hosts for pushes, by environment.
   var push: [String: APNsHost] = [
