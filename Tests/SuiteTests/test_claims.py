@@ -38,13 +38,15 @@ def missing(command):
     elif match := re.match(r"scripts/chaos ?(.*)$", command):
         words = [word for word in re.sub(r"--seed \d+", "", match[1]).split() if word not in ("--full", "--quick")]
         found = [word for word in words if word not in SCENARIOS]
+    elif command.startswith("deno test "):
+        found = [word for word in command.split()[2:] if not word.startswith("-") and not (ROOT / word).exists()]
     elif command.startswith("scripts/"):
         found = [] if (ROOT / command.split()[0]).exists() else [command]
     return found
 
 
 def commands(text):
-    return re.findall(r"`((?:[A-Z_]+=\S+ )*(?:swift test|pytest|scripts/)[^`]*)`", text)
+    return re.findall(r"`((?:[A-Z_]+=\S+ )*(?:swift test|pytest|deno test|scripts/)[^`]*)`", text)
 
 
 def rows(name):
@@ -79,7 +81,8 @@ def test_every_point_of_security_names_a_test():
     ("swift test --filter noSuchTest", ["noSuchTest"]), ('swift test --filter "OutageTests|noSuchTest"', ["noSuchTest"]),
     ("swift test --filter OutageTests", []), ("pytest Tests/Wire/test_tls.py -k goodbye", []),
     ("pytest Tests/Wire/test_tls.py -k \"goodbye or nosuchtest\"", ["nosuchtest"]), ("pytest Tests/Wire/test_gone.py", ["Tests/Wire/test_gone.py"]),
-    ("scripts/chaos --full kill gone", ["gone"]), ("scripts/gone", ["scripts/gone"]),
+    ("deno test --no-remote Tests/Console/gone.test.js", ["Tests/Console/gone.test.js"]),
+    ("deno test --no-remote Tests/Console/texts.test.js", []), ("scripts/chaos --full kill gone", ["gone"]), ("scripts/gone", ["scripts/gone"]),
 ])
 def test_missing_proofs_are_found(command, gone):
     assert missing(command) == gone
