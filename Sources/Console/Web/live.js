@@ -33,8 +33,10 @@ export function connect({ api, headers }) {
       const watch = watches.get(id);
       if (!watch) continue;
       if (event.kind === "gap") watch.handlers.gap?.();
-      else if (event.kind === "failed") watch.handlers.failed?.(event);
-      else {
+      else if (event.kind === "failed") {
+        watches.delete(id);
+        watch.handlers.failed?.(event);
+      } else {
         if (event.token) watch.token = event.token;
         watch.handlers.message(JSON.parse(event.json));
       }
