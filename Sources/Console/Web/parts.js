@@ -169,5 +169,29 @@ export function later(load, render) {
     const { loaded, error } = module.value;
     if (loaded === undefined) throw error;
     return render(loaded);
-  });
+  }, pending);
+}
+/** Returns a mark without a picture for what is not loaded yet. */
+export const pending = () => h("span", { hidden: true, "aria-busy": "true" });
+
+/**
+ * Returns a function that runs another one a moment later, once for all calls until then. Runs never overlap.
+ *
+ * @param {() => Promise<unknown>} run Its failure is ignored: the next call tries again.
+ * @param {number} delayMs
+ */
+export function coalesce(run, delayMs) {
+  let isDue = false, isRunning = false, isOver = false;
+  onDispose(() => { isOver = true; });
+  return async () => {
+    isDue = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isDue && !isOver) {
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      isDue = false;
+      if (!isOver) await run().catch(() => {});
+    }
+    isRunning = false;
+  };
 }

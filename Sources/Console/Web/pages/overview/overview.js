@@ -4,7 +4,7 @@ import { AccessService } from "../../../sdk/generated/campanile.gateway.v1.js";
 import { NotificationsService } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { PushDeliveryService, PushTokensService } from "../../../sdk/generated/campanile.activities.v1.js";
 import { clean, durationMs } from "../../format.js";
-import { copyButton, icon, loaded, resource, skeleton, styles, tag, when } from "../../parts.js";
+import { copyButton, icon, loaded, pending, resource, skeleton, styles, tag, when } from "../../parts.js";
 import { h, onDispose, show, svg } from "../../view.js";
 import { axisTop, hoursOf } from "./statistics.js";
 import { en } from "./texts.en.js";
@@ -19,7 +19,7 @@ const refreshMs = 5000;
 const appsMax = 8;
 
 /**
- * Reads the statistics of the apps of the latest pushes.
+ * Reads the statistics of the apps of the latest pushes: the last 24 hours, and the latest median of the latency.
  *
  * @param {Context} context @param {AbortSignal} signal
  */
@@ -27,7 +27,8 @@ async function readStatistics({ client }, signal) {
   const { pushes = [] } = await client.call(PushDeliveryService.listPushes, { pageSize: 200 }, { signal });
   const apps = [...new Set(pushes.flatMap(({ app }) => app ? [app] : []))].slice(0, appsMax);
   const found = await Promise.all(apps.map((app) => client.call(PushDeliveryService.listPushStatistics, { app, pageSize: 1000 }, { signal })));
-  return found.flatMap(({ hours = [] }) => hours);
+  const hours = found.flatMap(({ hours = [] }) => hours);
+  return { bars: hoursOf(hours, Date.now()), latencyP50: hours.findLast(({ latencyP50 }) => latencyP50)?.latencyP50 };
 }
 
 /** @type {Page} */
@@ -37,16 +38,23 @@ export const page = {
     /** @type {T} */
     const t = { en, it }[context.language];
     const { caller, route } = context, isOperator = caller.may("activities:operate"), isUser = caller.user !== "" && caller.may("notifications:read");
+    const statistics = isOperator ? polled((signal) => readStatistics(context, signal)) : undefined;
     return h("div", { class: "page overview" }, h("div", { class: "page-head" }, h("h1", null, t.title)),
-      services(context, t), isOperator || isUser ? figures(context, t, isOperator, isUser) : null,
-      isOperator && pushes(context, t), isUser && firstSteps(context, t),
+      services(context, t), isOperator || isUser ? figures(context, t, statistics, isUser) : null,
+      statistics && pushes(context, t, statistics), isUser && firstSteps(context, t),
       show(() => caller.may("admin") && route.value.parts[0] === "keys", () => keys(context, t)));
   },
 };
 
-/** Reads something again and again, while the page is visible. @template T @param {(signal: AbortSignal) => Promise<T>} read */
+/** Reads something again and again, while the page is visible. What is equal is not drawn anew. @template T @param {(signal: AbortSignal) => Promise<T>} read */
 function polled(read) {
-  const found = resource(read);
+  /** @type {T} */
+  let last;
+  const found = resource(async (signal) => {
+    const next = await read(signal);
+    if (JSON.stringify(next) !== JSON.stringify(last)) last = next;
+    return last;
+  });
   const timer = setInterval(() => { if (document.visibilityState === "visible") void found.reload(); }, refreshMs);
   onDispose(() => clearInterval(timer));
   return found;
@@ -70,36 +78,39 @@ function services(context, t) {
 /** @param {Context} context @param {string} text */
 const command = (context, text) => h("div", { class: "command row" }, h("code", { class: "grow" }, text), copyButton(context, text));
 
-/** @param {Context} context @param {T} t @param {boolean} isOperator @param {boolean} isUser */
-function figures(context, t, isOperator, isUser) {
-  const { client, format, href } = context;
+/** @typedef {ReturnType<typeof polled<Awaited<ReturnType<typeof readStatistics>>>>} Statistics */
+
+/** @param {Context} context @param {T} t @param {Statistics | undefined} statistics Undefined for those who are not operators. @param {boolean} isUser */
+function figures(context, t, statistics, isUser) {
+  const { client, format, href } = context, isOperator = statistics !== undefined;
   /** @param {Child} value @param {string} label @param {Child} [link] @param {string} [kind] */
   const figure = (value, label, link, kind = "") => h("div", { class: `card ${kind}` }, h("p", { class: "figure" }, value), h("p", { class: "muted" }, label), link);
   const found = polled(async (signal) => {
-    const [unread, statistics, dead] = await Promise.all([
+    const [unread, dead] = await Promise.all([
       isUser ? client.call(NotificationsService.getUnreadCounts, {}, { signal }) : undefined,
-      isOperator ? readStatistics(context, signal) : undefined,
       isOperator ? client.call(PushDeliveryService.listDeadLetters, { pageSize: 1000 }, { signal }) : undefined]);
-    return { unread: unread?.unreadCounts?.total ?? 0, hours: statistics ?? [], dead };
+    return { unread: unread?.unreadCounts?.total ?? 0, dead };
   });
-  return h("div", { class: "cards" }, loaded(context, found, ({ unread, hours, dead }) => {
-    const sums = hoursOf(hours, Date.now()), deadCount = dead?.pushes?.length ?? 0, failed = sums.reduce((sum, hour) => sum + hour.failed, 0);
-    const latest = hours.findLast(({ latencyP50 }) => latencyP50);
+  return h("div", { class: "cards" }, loaded(context, found, ({ unread, dead }) => {
+    const { bars, latencyP50 } = statistics?.value.value ?? {}, deadCount = dead?.pushes?.length ?? 0;
+    /** @param {"accepted" | "failed"} kind */
+    const sum = (kind) => bars ? format.number(bars.reduce((sum, hour) => sum + hour[kind], 0)) : "–";
+    const hasFailed = bars?.some(({ failed }) => failed > 0);
     return [
       isUser && figure(format.number(unread), t.unread, h("a", { href: href("inbox/all", { unread: "1" }) }, t.toInbox)),
-      isOperator && figure(format.number(sums.reduce((sum, hour) => sum + hour.accepted, 0)), t.accepted),
-      isOperator && figure(format.number(failed), t.rejected, failed > 0 && h("a", { href: href("trace") }, t.toTrace), failed > 0 ? "bad" : ""),
+      isOperator && figure(sum("accepted"), t.accepted),
+      isOperator && figure(sum("failed"), t.rejected, hasFailed && h("a", { href: href("trace") }, t.toTrace), hasFailed ? "bad" : ""),
       isOperator && figure(`${format.number(deadCount)}${dead?.nextPageToken ? "+" : ""}`, t.dead, deadCount > 0 && h("a", { href: href("trace") }, t.toTrace), deadCount > 0 ? "bad" : ""),
-      isOperator && latest && figure(`${format.number(Math.round(durationMs(latest.latencyP50)))} ms`, t.latency),
+      latencyP50 && figure(`${format.number(Math.round(durationMs(latencyP50)))} ms`, t.latency),
     ];
   }, () => Array.from({ length: isOperator ? 4 : 1 }, () => h("div", { class: "card" }, skeleton(context.t.loading, 2)))));
 }
 
-/** @param {Context} context @param {T} t */
-function pushes(context, t) {
-  const { format } = context, found = polled((signal) => readStatistics(context, signal));
-  return h("section", { class: "card" }, h("h2", null, t.pushes), h("div", { class: "chart-space" }, loaded(context, found, (hours) => {
-    const bars = hoursOf(hours, Date.now()), top = axisTop(Math.max(...bars.map(({ accepted, failed }) => accepted + failed)));
+/** @param {Context} context @param {T} t @param {Statistics} found */
+function pushes(context, t, found) {
+  const { format } = context;
+  return h("section", { class: "card" }, h("h2", null, t.pushes), h("div", { class: "chart-space" }, loaded(context, found, ({ bars }) => {
+    const top = axisTop(Math.max(...bars.map(({ accepted, failed }) => accepted + failed)));
     if (bars.every(({ accepted, failed }) => accepted + failed === 0)) return h("p", { class: "muted" }, t.none);
     const clock = (/** @type {number} */ ms) => format.clock(ms).slice(0, 5), height = 120;
     return [
@@ -131,7 +142,7 @@ function firstSteps(context, t) {
   });
   return () => {
     const value = found.value.value;
-    if (!value) return null;
+    if (!value) return found.error.value ? null : pending();
     const { bucket, notification, token } = value, bucketId = bucket?.id ?? "BUCKET_ID";
     /** @type {[string, boolean, Child][]} */
     const steps = [

@@ -4,7 +4,7 @@
 import { DeliveryService, NotificationsService } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { PushDeliveryService, PushTokensService } from "../../../sdk/generated/campanile.activities.v1.js";
 import { clean, durationMs, pretty } from "../../format.js";
-import { copyButton, empty, failure, field, icon, loaded, resource, skeleton, styles, when } from "../../parts.js";
+import { coalesce, copyButton, empty, failure, field, icon, loaded, resource, skeleton, styles, when } from "../../parts.js";
 import { recognise } from "../../router.js";
 import { computed, h, onDispose, show, signal, untrack } from "../../view.js";
 import { en } from "./texts.en.js";
@@ -48,18 +48,9 @@ export const page = {
   },
 };
 
-/** Follows what changes a trace, and reads it again. @param {Context} context @param {string} user @param {() => unknown} reload */
+/** Follows what changes a trace, and reads it again. @param {Context} context @param {string} user @param {() => Promise<unknown>} reload */
 function follow({ watch, caller }, user, reload) {
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let timer;
-  const soon = () => {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      void reload();
-    }, 300);
-  };
-  onDispose(() => clearTimeout(timer));
-  const handlers = { message: soon, gap: soon };
+  const soon = coalesce(reload, 300), handlers = { message: soon, gap: soon };
   if (caller.user) onDispose(watch(NotificationsService.watchNotifications, {}, handlers));
   if (caller.may("activities:operate")) onDispose(watch(PushDeliveryService.watchPushes, { ...(user && { userId: user }) }, handlers));
 }
