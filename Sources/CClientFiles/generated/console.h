@@ -27,252 +27,258 @@ static const unsigned char console_8[] = {
 #embed "../../../Sources/Console/Web/format.js"
 };
 static const unsigned char console_9[] = {
-#embed "../../../Sources/Console/Web/hub.js"
+#embed "../../../Sources/Console/Web/forms.js"
 };
 static const unsigned char console_10[] = {
-#embed "../../../Sources/Console/Web/icons.svg"
+#embed "../../../Sources/Console/Web/hub.js"
 };
 static const unsigned char console_11[] = {
-#embed "../../../Sources/Console/Web/index.html"
+#embed "../../../Sources/Console/Web/icons.svg"
 };
 static const unsigned char console_12[] = {
-#embed "../../../Sources/Console/Web/live.js"
+#embed "../../../Sources/Console/Web/index.html"
 };
 static const unsigned char console_13[] = {
-#embed "../../../Sources/Console/Web/logo.svg"
+#embed "../../../Sources/Console/Web/live.js"
 };
 static const unsigned char console_14[] = {
-#embed "../../../Sources/Console/Web/pages.js"
+#embed "../../../Sources/Console/Web/logo.svg"
 };
 static const unsigned char console_15[] = {
-#embed "../../../Sources/Console/Web/pages/activities/activities.css"
+#embed "../../../Sources/Console/Web/pages.js"
 };
 static const unsigned char console_16[] = {
-#embed "../../../Sources/Console/Web/pages/activities/activities.js"
+#embed "../../../Sources/Console/Web/pages/activities/activities.css"
 };
 static const unsigned char console_17[] = {
-#embed "../../../Sources/Console/Web/pages/activities/controls.js"
+#embed "../../../Sources/Console/Web/pages/activities/activities.js"
 };
 static const unsigned char console_18[] = {
-#embed "../../../Sources/Console/Web/pages/activities/debug.js"
+#embed "../../../Sources/Console/Web/pages/activities/controls.js"
 };
 static const unsigned char console_19[] = {
-#embed "../../../Sources/Console/Web/pages/activities/detail.js"
+#embed "../../../Sources/Console/Web/pages/activities/debug.js"
 };
 static const unsigned char console_20[] = {
-#embed "../../../Sources/Console/Web/pages/activities/diff.js"
+#embed "../../../Sources/Console/Web/pages/activities/detail.js"
 };
 static const unsigned char console_21[] = {
-#embed "../../../Sources/Console/Web/pages/activities/editor.js"
+#embed "../../../Sources/Console/Web/pages/activities/diff.js"
 };
 static const unsigned char console_22[] = {
-#embed "../../../Sources/Console/Web/pages/activities/meter.js"
+#embed "../../../Sources/Console/Web/pages/activities/editor.js"
 };
 static const unsigned char console_23[] = {
-#embed "../../../Sources/Console/Web/pages/activities/model.js"
+#embed "../../../Sources/Console/Web/pages/activities/meter.js"
 };
 static const unsigned char console_24[] = {
-#embed "../../../Sources/Console/Web/pages/activities/reducer.js"
+#embed "../../../Sources/Console/Web/pages/activities/model.js"
 };
 static const unsigned char console_25[] = {
-#embed "../../../Sources/Console/Web/pages/activities/start.js"
+#embed "../../../Sources/Console/Web/pages/activities/reducer.js"
 };
 static const unsigned char console_26[] = {
-#embed "../../../Sources/Console/Web/pages/activities/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/activities/start.js"
 };
 static const unsigned char console_27[] = {
-#embed "../../../Sources/Console/Web/pages/activities/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/activities/texts.en.js"
 };
 static const unsigned char console_28[] = {
-#embed "../../../Sources/Console/Web/pages/devices/devices.js"
+#embed "../../../Sources/Console/Web/pages/activities/texts.it.js"
 };
 static const unsigned char console_29[] = {
-#embed "../../../Sources/Console/Web/pages/devices/drawing.js"
+#embed "../../../Sources/Console/Web/pages/devices/devices.js"
 };
 static const unsigned char console_30[] = {
-#embed "../../../Sources/Console/Web/pages/devices/fault-names.js"
+#embed "../../../Sources/Console/Web/pages/devices/drawing.js"
 };
 static const unsigned char console_31[] = {
-#embed "../../../Sources/Console/Web/pages/devices/faults.js"
+#embed "../../../Sources/Console/Web/pages/devices/fault-names.js"
 };
 static const unsigned char console_32[] = {
-#embed "../../../Sources/Console/Web/pages/devices/long-look.js"
+#embed "../../../Sources/Console/Web/pages/devices/faults.js"
 };
 static const unsigned char console_33[] = {
-#embed "../../../Sources/Console/Web/pages/devices/model.js"
+#embed "../../../Sources/Console/Web/pages/devices/long-look.js"
 };
 static const unsigned char console_34[] = {
-#embed "../../../Sources/Console/Web/pages/devices/owners.js"
+#embed "../../../Sources/Console/Web/pages/devices/model.js"
 };
 static const unsigned char console_35[] = {
-#embed "../../../Sources/Console/Web/pages/devices/panel.js"
+#embed "../../../Sources/Console/Web/pages/devices/owners.js"
 };
 static const unsigned char console_36[] = {
-#embed "../../../Sources/Console/Web/pages/devices/scrubber.js"
+#embed "../../../Sources/Console/Web/pages/devices/panel.js"
 };
 static const unsigned char console_37[] = {
-#embed "../../../Sources/Console/Web/pages/devices/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/devices/scrubber.js"
 };
 static const unsigned char console_38[] = {
-#embed "../../../Sources/Console/Web/pages/devices/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/devices/texts.en.js"
 };
 static const unsigned char console_39[] = {
-#embed "../../../Sources/Console/Web/pages/devices/wall.css"
+#embed "../../../Sources/Console/Web/pages/devices/texts.it.js"
 };
 static const unsigned char console_40[] = {
-#embed "../../../Sources/Console/Web/pages/devices/wall.js"
+#embed "../../../Sources/Console/Web/pages/devices/wall.css"
 };
 static const unsigned char console_41[] = {
-#embed "../../../Sources/Console/Web/pages/devices/watch.js"
+#embed "../../../Sources/Console/Web/pages/devices/wall.js"
 };
 static const unsigned char console_42[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/compose.js"
+#embed "../../../Sources/Console/Web/pages/devices/watch.js"
 };
 static const unsigned char console_43[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/detail.js"
+#embed "../../../Sources/Console/Web/pages/inbox/attachments.js"
 };
 static const unsigned char console_44[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/forms.en.js"
+#embed "../../../Sources/Console/Web/pages/inbox/compose.js"
 };
 static const unsigned char console_45[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/forms.it.js"
+#embed "../../../Sources/Console/Web/pages/inbox/detail.js"
 };
 static const unsigned char console_46[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/inbox.css"
+#embed "../../../Sources/Console/Web/pages/inbox/forms.en.js"
 };
 static const unsigned char console_47[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/inbox.js"
+#embed "../../../Sources/Console/Web/pages/inbox/forms.it.js"
 };
 static const unsigned char console_48[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/model.js"
+#embed "../../../Sources/Console/Web/pages/inbox/inbox.css"
 };
 static const unsigned char console_49[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/quiet.js"
+#embed "../../../Sources/Console/Web/pages/inbox/inbox.js"
 };
 static const unsigned char console_50[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/reducer.js"
+#embed "../../../Sources/Console/Web/pages/inbox/model.js"
 };
 static const unsigned char console_51[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/snooze.js"
+#embed "../../../Sources/Console/Web/pages/inbox/quiet.js"
 };
 static const unsigned char console_52[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/inbox/reducer.js"
 };
 static const unsigned char console_53[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/inbox/snooze.js"
 };
 static const unsigned char console_54[] = {
-#embed "../../../Sources/Console/Web/pages/inbox/week.js"
+#embed "../../../Sources/Console/Web/pages/inbox/texts.en.js"
 };
 static const unsigned char console_55[] = {
-#embed "../../../Sources/Console/Web/pages/overview/overview.css"
+#embed "../../../Sources/Console/Web/pages/inbox/texts.it.js"
 };
 static const unsigned char console_56[] = {
-#embed "../../../Sources/Console/Web/pages/overview/overview.js"
+#embed "../../../Sources/Console/Web/pages/inbox/week.js"
 };
 static const unsigned char console_57[] = {
-#embed "../../../Sources/Console/Web/pages/overview/statistics.js"
+#embed "../../../Sources/Console/Web/pages/overview/overview.css"
 };
 static const unsigned char console_58[] = {
-#embed "../../../Sources/Console/Web/pages/overview/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/overview/overview.js"
 };
 static const unsigned char console_59[] = {
-#embed "../../../Sources/Console/Web/pages/overview/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/overview/statistics.js"
 };
 static const unsigned char console_60[] = {
-#embed "../../../Sources/Console/Web/pages/signin/signin.js"
+#embed "../../../Sources/Console/Web/pages/overview/texts.en.js"
 };
 static const unsigned char console_61[] = {
-#embed "../../../Sources/Console/Web/pages/signin/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/overview/texts.it.js"
 };
 static const unsigned char console_62[] = {
-#embed "../../../Sources/Console/Web/pages/signin/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/signin/signin.js"
 };
 static const unsigned char console_63[] = {
-#embed "../../../Sources/Console/Web/pages/trace/texts.en.js"
+#embed "../../../Sources/Console/Web/pages/signin/texts.en.js"
 };
 static const unsigned char console_64[] = {
-#embed "../../../Sources/Console/Web/pages/trace/texts.it.js"
+#embed "../../../Sources/Console/Web/pages/signin/texts.it.js"
 };
 static const unsigned char console_65[] = {
-#embed "../../../Sources/Console/Web/pages/trace/trace.css"
+#embed "../../../Sources/Console/Web/pages/trace/texts.en.js"
 };
 static const unsigned char console_66[] = {
-#embed "../../../Sources/Console/Web/pages/trace/trace.js"
+#embed "../../../Sources/Console/Web/pages/trace/texts.it.js"
 };
 static const unsigned char console_67[] = {
-#embed "../../../Sources/Console/Web/pages/trace/verdict.js"
+#embed "../../../Sources/Console/Web/pages/trace/trace.css"
 };
 static const unsigned char console_68[] = {
-#embed "../../../Sources/Console/Web/palette.js"
+#embed "../../../Sources/Console/Web/pages/trace/trace.js"
 };
 static const unsigned char console_69[] = {
-#embed "../../../Sources/Console/Web/parts.js"
+#embed "../../../Sources/Console/Web/pages/trace/verdict.js"
 };
 static const unsigned char console_70[] = {
-#embed "../../../Sources/Console/Web/preferences.js"
+#embed "../../../Sources/Console/Web/palette.js"
 };
 static const unsigned char console_71[] = {
-#embed "../../../Sources/Console/Web/renderers/generic.js"
+#embed "../../../Sources/Console/Web/parts.js"
 };
 static const unsigned char console_72[] = {
-#embed "../../../Sources/Console/Web/renderers/pieces.js"
+#embed "../../../Sources/Console/Web/preferences.js"
 };
 static const unsigned char console_73[] = {
-#embed "../../../Sources/Console/Web/renderers/registry.js"
+#embed "../../../Sources/Console/Web/renderers/generic.js"
 };
 static const unsigned char console_74[] = {
-#embed "../../../Sources/Console/Web/renderers/room.js"
+#embed "../../../Sources/Console/Web/renderers/pieces.js"
 };
 static const unsigned char console_75[] = {
-#embed "../../../Sources/Console/Web/renderers/texts.en.js"
+#embed "../../../Sources/Console/Web/renderers/registry.js"
 };
 static const unsigned char console_76[] = {
-#embed "../../../Sources/Console/Web/renderers/texts.it.js"
+#embed "../../../Sources/Console/Web/renderers/room.js"
 };
 static const unsigned char console_77[] = {
-#embed "../../../Sources/Console/Web/renderers/timer.js"
+#embed "../../../Sources/Console/Web/renderers/texts.en.js"
 };
 static const unsigned char console_78[] = {
-#embed "../../../Sources/Console/Web/renderers/unread.js"
+#embed "../../../Sources/Console/Web/renderers/texts.it.js"
 };
 static const unsigned char console_79[] = {
-#embed "../../../Sources/Console/Web/renderers/values.js"
+#embed "../../../Sources/Console/Web/renderers/timer.js"
 };
 static const unsigned char console_80[] = {
-#embed "../../../Sources/Console/Web/router.js"
+#embed "../../../Sources/Console/Web/renderers/unread.js"
 };
 static const unsigned char console_81[] = {
-#embed "../../../Sources/Console/Web/shell.css"
+#embed "../../../Sources/Console/Web/renderers/values.js"
 };
 static const unsigned char console_82[] = {
-#embed "../../../Sources/Console/Web/shell.js"
+#embed "../../../Sources/Console/Web/router.js"
 };
 static const unsigned char console_83[] = {
-#embed "../../../Sources/Console/Web/signals.js"
+#embed "../../../Sources/Console/Web/shell.css"
 };
 static const unsigned char console_84[] = {
-#embed "../../../Sources/Console/Web/styles.css"
+#embed "../../../Sources/Console/Web/shell.js"
 };
 static const unsigned char console_85[] = {
-#embed "../../../Sources/Console/Web/texts/en.js"
+#embed "../../../Sources/Console/Web/signals.js"
 };
 static const unsigned char console_86[] = {
-#embed "../../../Sources/Console/Web/texts/it.js"
+#embed "../../../Sources/Console/Web/styles.css"
 };
 static const unsigned char console_87[] = {
-#embed "../../../Sources/Console/Web/toasts.js"
+#embed "../../../Sources/Console/Web/texts/en.js"
 };
 static const unsigned char console_88[] = {
-#embed "../../../Sources/Console/Web/view.js"
+#embed "../../../Sources/Console/Web/texts/it.js"
 };
 static const unsigned char console_89[] = {
-#embed "../../../Sources/Console/Web/virtual.js"
+#embed "../../../Sources/Console/Web/toasts.js"
 };
 static const unsigned char console_90[] = {
-#embed "../../../Sources/Console/Web/watcher.js"
+#embed "../../../Sources/Console/Web/view.js"
 };
 static const unsigned char console_91[] = {
+#embed "../../../Sources/Console/Web/virtual.js"
+};
+static const unsigned char console_92[] = {
+#embed "../../../Sources/Console/Web/watcher.js"
+};
+static const unsigned char console_93[] = {
 #embed "../../../Sources/Console/Web/worker.js"
 };
 static const struct campanile_client_file console_files[] = {
@@ -285,87 +291,89 @@ static const struct campanile_client_file console_files[] = {
   {"devices/symbols.js", "text/javascript; charset=utf-8", console_6, sizeof console_6},
   {"devices/watch.js", "text/javascript; charset=utf-8", console_7, sizeof console_7},
   {"format.js", "text/javascript; charset=utf-8", console_8, sizeof console_8},
-  {"hub.js", "text/javascript; charset=utf-8", console_9, sizeof console_9},
-  {"icons.svg", "image/svg+xml; charset=utf-8", console_10, sizeof console_10},
-  {"index.html", "text/html; charset=utf-8", console_11, sizeof console_11},
-  {"live.js", "text/javascript; charset=utf-8", console_12, sizeof console_12},
-  {"logo.svg", "image/svg+xml; charset=utf-8", console_13, sizeof console_13},
-  {"pages.js", "text/javascript; charset=utf-8", console_14, sizeof console_14},
-  {"pages/activities/activities.css", "text/css; charset=utf-8", console_15, sizeof console_15},
-  {"pages/activities/activities.js", "text/javascript; charset=utf-8", console_16, sizeof console_16},
-  {"pages/activities/controls.js", "text/javascript; charset=utf-8", console_17, sizeof console_17},
-  {"pages/activities/debug.js", "text/javascript; charset=utf-8", console_18, sizeof console_18},
-  {"pages/activities/detail.js", "text/javascript; charset=utf-8", console_19, sizeof console_19},
-  {"pages/activities/diff.js", "text/javascript; charset=utf-8", console_20, sizeof console_20},
-  {"pages/activities/editor.js", "text/javascript; charset=utf-8", console_21, sizeof console_21},
-  {"pages/activities/meter.js", "text/javascript; charset=utf-8", console_22, sizeof console_22},
-  {"pages/activities/model.js", "text/javascript; charset=utf-8", console_23, sizeof console_23},
-  {"pages/activities/reducer.js", "text/javascript; charset=utf-8", console_24, sizeof console_24},
-  {"pages/activities/start.js", "text/javascript; charset=utf-8", console_25, sizeof console_25},
-  {"pages/activities/texts.en.js", "text/javascript; charset=utf-8", console_26, sizeof console_26},
-  {"pages/activities/texts.it.js", "text/javascript; charset=utf-8", console_27, sizeof console_27},
-  {"pages/devices/devices.js", "text/javascript; charset=utf-8", console_28, sizeof console_28},
-  {"pages/devices/drawing.js", "text/javascript; charset=utf-8", console_29, sizeof console_29},
-  {"pages/devices/fault-names.js", "text/javascript; charset=utf-8", console_30, sizeof console_30},
-  {"pages/devices/faults.js", "text/javascript; charset=utf-8", console_31, sizeof console_31},
-  {"pages/devices/long-look.js", "text/javascript; charset=utf-8", console_32, sizeof console_32},
-  {"pages/devices/model.js", "text/javascript; charset=utf-8", console_33, sizeof console_33},
-  {"pages/devices/owners.js", "text/javascript; charset=utf-8", console_34, sizeof console_34},
-  {"pages/devices/panel.js", "text/javascript; charset=utf-8", console_35, sizeof console_35},
-  {"pages/devices/scrubber.js", "text/javascript; charset=utf-8", console_36, sizeof console_36},
-  {"pages/devices/texts.en.js", "text/javascript; charset=utf-8", console_37, sizeof console_37},
-  {"pages/devices/texts.it.js", "text/javascript; charset=utf-8", console_38, sizeof console_38},
-  {"pages/devices/wall.css", "text/css; charset=utf-8", console_39, sizeof console_39},
-  {"pages/devices/wall.js", "text/javascript; charset=utf-8", console_40, sizeof console_40},
-  {"pages/devices/watch.js", "text/javascript; charset=utf-8", console_41, sizeof console_41},
-  {"pages/inbox/compose.js", "text/javascript; charset=utf-8", console_42, sizeof console_42},
-  {"pages/inbox/detail.js", "text/javascript; charset=utf-8", console_43, sizeof console_43},
-  {"pages/inbox/forms.en.js", "text/javascript; charset=utf-8", console_44, sizeof console_44},
-  {"pages/inbox/forms.it.js", "text/javascript; charset=utf-8", console_45, sizeof console_45},
-  {"pages/inbox/inbox.css", "text/css; charset=utf-8", console_46, sizeof console_46},
-  {"pages/inbox/inbox.js", "text/javascript; charset=utf-8", console_47, sizeof console_47},
-  {"pages/inbox/model.js", "text/javascript; charset=utf-8", console_48, sizeof console_48},
-  {"pages/inbox/quiet.js", "text/javascript; charset=utf-8", console_49, sizeof console_49},
-  {"pages/inbox/reducer.js", "text/javascript; charset=utf-8", console_50, sizeof console_50},
-  {"pages/inbox/snooze.js", "text/javascript; charset=utf-8", console_51, sizeof console_51},
-  {"pages/inbox/texts.en.js", "text/javascript; charset=utf-8", console_52, sizeof console_52},
-  {"pages/inbox/texts.it.js", "text/javascript; charset=utf-8", console_53, sizeof console_53},
-  {"pages/inbox/week.js", "text/javascript; charset=utf-8", console_54, sizeof console_54},
-  {"pages/overview/overview.css", "text/css; charset=utf-8", console_55, sizeof console_55},
-  {"pages/overview/overview.js", "text/javascript; charset=utf-8", console_56, sizeof console_56},
-  {"pages/overview/statistics.js", "text/javascript; charset=utf-8", console_57, sizeof console_57},
-  {"pages/overview/texts.en.js", "text/javascript; charset=utf-8", console_58, sizeof console_58},
-  {"pages/overview/texts.it.js", "text/javascript; charset=utf-8", console_59, sizeof console_59},
-  {"pages/signin/signin.js", "text/javascript; charset=utf-8", console_60, sizeof console_60},
-  {"pages/signin/texts.en.js", "text/javascript; charset=utf-8", console_61, sizeof console_61},
-  {"pages/signin/texts.it.js", "text/javascript; charset=utf-8", console_62, sizeof console_62},
-  {"pages/trace/texts.en.js", "text/javascript; charset=utf-8", console_63, sizeof console_63},
-  {"pages/trace/texts.it.js", "text/javascript; charset=utf-8", console_64, sizeof console_64},
-  {"pages/trace/trace.css", "text/css; charset=utf-8", console_65, sizeof console_65},
-  {"pages/trace/trace.js", "text/javascript; charset=utf-8", console_66, sizeof console_66},
-  {"pages/trace/verdict.js", "text/javascript; charset=utf-8", console_67, sizeof console_67},
-  {"palette.js", "text/javascript; charset=utf-8", console_68, sizeof console_68},
-  {"parts.js", "text/javascript; charset=utf-8", console_69, sizeof console_69},
-  {"preferences.js", "text/javascript; charset=utf-8", console_70, sizeof console_70},
-  {"renderers/generic.js", "text/javascript; charset=utf-8", console_71, sizeof console_71},
-  {"renderers/pieces.js", "text/javascript; charset=utf-8", console_72, sizeof console_72},
-  {"renderers/registry.js", "text/javascript; charset=utf-8", console_73, sizeof console_73},
-  {"renderers/room.js", "text/javascript; charset=utf-8", console_74, sizeof console_74},
-  {"renderers/texts.en.js", "text/javascript; charset=utf-8", console_75, sizeof console_75},
-  {"renderers/texts.it.js", "text/javascript; charset=utf-8", console_76, sizeof console_76},
-  {"renderers/timer.js", "text/javascript; charset=utf-8", console_77, sizeof console_77},
-  {"renderers/unread.js", "text/javascript; charset=utf-8", console_78, sizeof console_78},
-  {"renderers/values.js", "text/javascript; charset=utf-8", console_79, sizeof console_79},
-  {"router.js", "text/javascript; charset=utf-8", console_80, sizeof console_80},
-  {"shell.css", "text/css; charset=utf-8", console_81, sizeof console_81},
-  {"shell.js", "text/javascript; charset=utf-8", console_82, sizeof console_82},
-  {"signals.js", "text/javascript; charset=utf-8", console_83, sizeof console_83},
-  {"styles.css", "text/css; charset=utf-8", console_84, sizeof console_84},
-  {"texts/en.js", "text/javascript; charset=utf-8", console_85, sizeof console_85},
-  {"texts/it.js", "text/javascript; charset=utf-8", console_86, sizeof console_86},
-  {"toasts.js", "text/javascript; charset=utf-8", console_87, sizeof console_87},
-  {"view.js", "text/javascript; charset=utf-8", console_88, sizeof console_88},
-  {"virtual.js", "text/javascript; charset=utf-8", console_89, sizeof console_89},
-  {"watcher.js", "text/javascript; charset=utf-8", console_90, sizeof console_90},
-  {"worker.js", "text/javascript; charset=utf-8", console_91, sizeof console_91},
+  {"forms.js", "text/javascript; charset=utf-8", console_9, sizeof console_9},
+  {"hub.js", "text/javascript; charset=utf-8", console_10, sizeof console_10},
+  {"icons.svg", "image/svg+xml; charset=utf-8", console_11, sizeof console_11},
+  {"index.html", "text/html; charset=utf-8", console_12, sizeof console_12},
+  {"live.js", "text/javascript; charset=utf-8", console_13, sizeof console_13},
+  {"logo.svg", "image/svg+xml; charset=utf-8", console_14, sizeof console_14},
+  {"pages.js", "text/javascript; charset=utf-8", console_15, sizeof console_15},
+  {"pages/activities/activities.css", "text/css; charset=utf-8", console_16, sizeof console_16},
+  {"pages/activities/activities.js", "text/javascript; charset=utf-8", console_17, sizeof console_17},
+  {"pages/activities/controls.js", "text/javascript; charset=utf-8", console_18, sizeof console_18},
+  {"pages/activities/debug.js", "text/javascript; charset=utf-8", console_19, sizeof console_19},
+  {"pages/activities/detail.js", "text/javascript; charset=utf-8", console_20, sizeof console_20},
+  {"pages/activities/diff.js", "text/javascript; charset=utf-8", console_21, sizeof console_21},
+  {"pages/activities/editor.js", "text/javascript; charset=utf-8", console_22, sizeof console_22},
+  {"pages/activities/meter.js", "text/javascript; charset=utf-8", console_23, sizeof console_23},
+  {"pages/activities/model.js", "text/javascript; charset=utf-8", console_24, sizeof console_24},
+  {"pages/activities/reducer.js", "text/javascript; charset=utf-8", console_25, sizeof console_25},
+  {"pages/activities/start.js", "text/javascript; charset=utf-8", console_26, sizeof console_26},
+  {"pages/activities/texts.en.js", "text/javascript; charset=utf-8", console_27, sizeof console_27},
+  {"pages/activities/texts.it.js", "text/javascript; charset=utf-8", console_28, sizeof console_28},
+  {"pages/devices/devices.js", "text/javascript; charset=utf-8", console_29, sizeof console_29},
+  {"pages/devices/drawing.js", "text/javascript; charset=utf-8", console_30, sizeof console_30},
+  {"pages/devices/fault-names.js", "text/javascript; charset=utf-8", console_31, sizeof console_31},
+  {"pages/devices/faults.js", "text/javascript; charset=utf-8", console_32, sizeof console_32},
+  {"pages/devices/long-look.js", "text/javascript; charset=utf-8", console_33, sizeof console_33},
+  {"pages/devices/model.js", "text/javascript; charset=utf-8", console_34, sizeof console_34},
+  {"pages/devices/owners.js", "text/javascript; charset=utf-8", console_35, sizeof console_35},
+  {"pages/devices/panel.js", "text/javascript; charset=utf-8", console_36, sizeof console_36},
+  {"pages/devices/scrubber.js", "text/javascript; charset=utf-8", console_37, sizeof console_37},
+  {"pages/devices/texts.en.js", "text/javascript; charset=utf-8", console_38, sizeof console_38},
+  {"pages/devices/texts.it.js", "text/javascript; charset=utf-8", console_39, sizeof console_39},
+  {"pages/devices/wall.css", "text/css; charset=utf-8", console_40, sizeof console_40},
+  {"pages/devices/wall.js", "text/javascript; charset=utf-8", console_41, sizeof console_41},
+  {"pages/devices/watch.js", "text/javascript; charset=utf-8", console_42, sizeof console_42},
+  {"pages/inbox/attachments.js", "text/javascript; charset=utf-8", console_43, sizeof console_43},
+  {"pages/inbox/compose.js", "text/javascript; charset=utf-8", console_44, sizeof console_44},
+  {"pages/inbox/detail.js", "text/javascript; charset=utf-8", console_45, sizeof console_45},
+  {"pages/inbox/forms.en.js", "text/javascript; charset=utf-8", console_46, sizeof console_46},
+  {"pages/inbox/forms.it.js", "text/javascript; charset=utf-8", console_47, sizeof console_47},
+  {"pages/inbox/inbox.css", "text/css; charset=utf-8", console_48, sizeof console_48},
+  {"pages/inbox/inbox.js", "text/javascript; charset=utf-8", console_49, sizeof console_49},
+  {"pages/inbox/model.js", "text/javascript; charset=utf-8", console_50, sizeof console_50},
+  {"pages/inbox/quiet.js", "text/javascript; charset=utf-8", console_51, sizeof console_51},
+  {"pages/inbox/reducer.js", "text/javascript; charset=utf-8", console_52, sizeof console_52},
+  {"pages/inbox/snooze.js", "text/javascript; charset=utf-8", console_53, sizeof console_53},
+  {"pages/inbox/texts.en.js", "text/javascript; charset=utf-8", console_54, sizeof console_54},
+  {"pages/inbox/texts.it.js", "text/javascript; charset=utf-8", console_55, sizeof console_55},
+  {"pages/inbox/week.js", "text/javascript; charset=utf-8", console_56, sizeof console_56},
+  {"pages/overview/overview.css", "text/css; charset=utf-8", console_57, sizeof console_57},
+  {"pages/overview/overview.js", "text/javascript; charset=utf-8", console_58, sizeof console_58},
+  {"pages/overview/statistics.js", "text/javascript; charset=utf-8", console_59, sizeof console_59},
+  {"pages/overview/texts.en.js", "text/javascript; charset=utf-8", console_60, sizeof console_60},
+  {"pages/overview/texts.it.js", "text/javascript; charset=utf-8", console_61, sizeof console_61},
+  {"pages/signin/signin.js", "text/javascript; charset=utf-8", console_62, sizeof console_62},
+  {"pages/signin/texts.en.js", "text/javascript; charset=utf-8", console_63, sizeof console_63},
+  {"pages/signin/texts.it.js", "text/javascript; charset=utf-8", console_64, sizeof console_64},
+  {"pages/trace/texts.en.js", "text/javascript; charset=utf-8", console_65, sizeof console_65},
+  {"pages/trace/texts.it.js", "text/javascript; charset=utf-8", console_66, sizeof console_66},
+  {"pages/trace/trace.css", "text/css; charset=utf-8", console_67, sizeof console_67},
+  {"pages/trace/trace.js", "text/javascript; charset=utf-8", console_68, sizeof console_68},
+  {"pages/trace/verdict.js", "text/javascript; charset=utf-8", console_69, sizeof console_69},
+  {"palette.js", "text/javascript; charset=utf-8", console_70, sizeof console_70},
+  {"parts.js", "text/javascript; charset=utf-8", console_71, sizeof console_71},
+  {"preferences.js", "text/javascript; charset=utf-8", console_72, sizeof console_72},
+  {"renderers/generic.js", "text/javascript; charset=utf-8", console_73, sizeof console_73},
+  {"renderers/pieces.js", "text/javascript; charset=utf-8", console_74, sizeof console_74},
+  {"renderers/registry.js", "text/javascript; charset=utf-8", console_75, sizeof console_75},
+  {"renderers/room.js", "text/javascript; charset=utf-8", console_76, sizeof console_76},
+  {"renderers/texts.en.js", "text/javascript; charset=utf-8", console_77, sizeof console_77},
+  {"renderers/texts.it.js", "text/javascript; charset=utf-8", console_78, sizeof console_78},
+  {"renderers/timer.js", "text/javascript; charset=utf-8", console_79, sizeof console_79},
+  {"renderers/unread.js", "text/javascript; charset=utf-8", console_80, sizeof console_80},
+  {"renderers/values.js", "text/javascript; charset=utf-8", console_81, sizeof console_81},
+  {"router.js", "text/javascript; charset=utf-8", console_82, sizeof console_82},
+  {"shell.css", "text/css; charset=utf-8", console_83, sizeof console_83},
+  {"shell.js", "text/javascript; charset=utf-8", console_84, sizeof console_84},
+  {"signals.js", "text/javascript; charset=utf-8", console_85, sizeof console_85},
+  {"styles.css", "text/css; charset=utf-8", console_86, sizeof console_86},
+  {"texts/en.js", "text/javascript; charset=utf-8", console_87, sizeof console_87},
+  {"texts/it.js", "text/javascript; charset=utf-8", console_88, sizeof console_88},
+  {"toasts.js", "text/javascript; charset=utf-8", console_89, sizeof console_89},
+  {"view.js", "text/javascript; charset=utf-8", console_90, sizeof console_90},
+  {"virtual.js", "text/javascript; charset=utf-8", console_91, sizeof console_91},
+  {"watcher.js", "text/javascript; charset=utf-8", console_92, sizeof console_92},
+  {"worker.js", "text/javascript; charset=utf-8", console_93, sizeof console_93},
 };

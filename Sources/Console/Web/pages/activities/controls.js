@@ -1,9 +1,11 @@
 // The controls of an activity: by its driver, or a new state in an editor.
 
 import { ActivitiesService, RoomsService, TimersService } from "../../../sdk/generated/campanile.activities.v1.js";
+import { sending } from "../../forms.js";
+import { field } from "../../parts.js";
 import { h, show, signal } from "../../view.js";
 import { jsonEditor, payloadMeter } from "./editor.js";
-import { fault, refusedMeasure } from "./meter.js";
+import { fault } from "./meter.js";
 import { driverOf, isEnded } from "./reducer.js";
 
 /** @import { Context, Readable } from "../../types.d.ts" */
@@ -14,12 +16,11 @@ import { driverOf, isEnded } from "./reducer.js";
 /** @param {{ context: Context, t: T, model: Model, activity: Readable<Activity> }} options */
 export function controls({ context, t, model, activity }) {
   const { client, caller, notify, fail } = context, isBusy = signal(false), activityId = activity.value.id ?? "";
-  /** @param {() => Promise<{ activity?: Activity | undefined }>} call @param {string} [said] */
-  const run = async (call, said) => {
+  /** @param {() => Promise<{ activity?: Activity | undefined }>} call */
+  const run = async (call) => {
     isBusy.value = true;
     try {
       model.show((await call()).activity);
-      if (said) notify(said);
     } catch (error) {
       fail(error);
     }
@@ -39,8 +40,11 @@ export function controls({ context, t, model, activity }) {
     return [
       button(isConnected ? t.act.waiting : t.act.connected, () => client.call(RoomsService.reportPeer, { app, roomId, connected: !isConnected }), "primary"),
       button(t.act.leave, () => client.call(RoomsService.leaveRoom, { app, roomId, requestId: requestId() }), "danger"),
-      h("button", { type: "button", class: "danger", disabled: isBusy, onclick: () => client.call(RoomsService.disconnectRooms, { app, requestId: requestId() })
-        .then(({ endedCount }) => notify(t.done.disconnected(endedCount ?? 0)), fail) }, t.act.disconnect),
+      button(t.act.disconnect, async () => {
+        const { endedCount } = await client.call(RoomsService.disconnectRooms, { app, requestId: requestId() });
+        notify(t.done.disconnected(endedCount ?? 0));
+        return {};
+      }, "danger"),
     ];
   };
   return show(() => !isEnded(activity.value) && caller.may("activities:write"), () => h("div", { class: "stack" },
@@ -62,29 +66,19 @@ function stateEditor(context, t, model, activity) {
     event: "update", stateJson: text.value, alert: alert(), staleTime: activity.value.staleTime, channelId: activity.value.channelId,
     relevanceScore: activity.value.relevanceScore === undefined ? undefined : Number(activity.value.relevanceScore),
   }));
-  const isBusy = signal(false);
+  const { isBusy, violation, onsubmit } = sending(fail, { title: "title", body: "body", contentstate: "state" });
+  /** @param {string} label @param {{ value: string }} value @param {string} name */
+  const input = (label, value, name) => field(label, h("input", { value: () => value.value, autocomplete: "off",
+    oninput: (/** @type {any} */ { target }) => { value.value = target.value; } }), violation(name));
   return h("form", {
-    class: "stack", onsubmit: async (/** @type {SubmitEvent} */ event) => {
-      event.preventDefault();
+    class: "stack", onsubmit: onsubmit(() => meter.attempt(async () => {
       if (fault(text.value) !== "") return;
-      isBusy.value = true;
-      try {
-        const { activity: updated } = await client.call(ActivitiesService.updateActivity, {
-          activityId: activity.value.id ?? "", contentStateJson: text.value, requestId: crypto.randomUUID(), ...(alert() && { alert: /** @type {any} */ (alert()) }) });
-        model.show(updated);
-        notify(t.done.updated);
-      } catch (error) {
-        const measured = refusedMeasure(error);
-        if (measured) meter.refuse(measured);
-        else fail(error);
-      }
-      isBusy.value = false;
-    },
-  }, jsonEditor({ t, label: t.form.state, text }), meter.node,
-  h("div", { class: "fields" }, input(t.form.alertTitle, title), input(t.form.alertBody, body)),
+      const { activity: updated } = await client.call(ActivitiesService.updateActivity, {
+        activityId: activity.value.id ?? "", contentStateJson: text.value, requestId: crypto.randomUUID(), ...(alert() && { alert: /** @type {any} */ (alert()) }) });
+      model.show(updated);
+      notify(t.done.updated);
+    })),
+  }, jsonEditor({ t, label: t.form.state, text }), violation("state"), meter.node,
+  h("div", { class: "fields" }, input(t.form.alertTitle, title, "title"), input(t.form.alertBody, body, "body")),
   h("div", null, h("button", { class: "primary", disabled: () => isBusy.value || fault(text.value) !== "" }, t.act.update)));
 }
-
-/** @param {string} label @param {{ value: string }} value */
-const input = (label, value) => h("label", { class: "field" }, label,
-  h("input", { value: () => value.value, autocomplete: "off", oninput: (/** @type {any} */ { target }) => { value.value = target.value; } }));

@@ -1,7 +1,7 @@
 // An editor for a JSON object, and the meter of the push's size.
 
 import { h, signal } from "../../view.js";
-import { fault, measure } from "./meter.js";
+import { fault, measure, refusedMeasure } from "./meter.js";
 
 /** @import { Context } from "../../types.d.ts" */
 /** @import { Draft } from "./meter.js" */
@@ -45,7 +45,16 @@ export function payloadMeter({ format }, t, draft) {
       () => now().excess > 0 && h("strong", { class: "meter-over", role: "alert" }, t.editor.excess(format.number(now().excess)), now().isRefused ? ` · ${t.editor.refused}` : "")));
   return {
     node,
-    /** Shows what a refusal has counted. @param {{ size: number, limit: number, excess: number }} measured */
-    refuse: (measured) => { refused.value = { ...measured, draft: JSON.stringify(draft()) }; },
+    /** Makes a call. A refusal of the size is shown here. @param {() => Promise<unknown>} run */
+    attempt: async (run) => {
+      const sent = JSON.stringify(draft());
+      try {
+        await run();
+      } catch (error) {
+        const measured = refusedMeasure(error);
+        if (!measured) throw error;
+        refused.value = { ...measured, draft: sent };
+      }
+    },
   };
 }

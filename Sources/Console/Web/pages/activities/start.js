@@ -1,10 +1,11 @@
 // The form that starts an activity: a state of the app, a timer, a room, or the unread notifications.
 
 import { ActivitiesService, RoomsService, TimersService, UnreadService } from "../../../sdk/generated/campanile.activities.v1.js";
+import { sending } from "../../forms.js";
 import { field, openDialog } from "../../parts.js";
 import { h, show, signal, untrack } from "../../view.js";
 import { jsonEditor, payloadMeter } from "./editor.js";
-import { fault, refusedMeasure } from "./meter.js";
+import { fault } from "./meter.js";
 
 /** @import { Context } from "../../types.d.ts" */
 /** @import { Activity } from "../../../sdk/generated/campanile.activities.v1.js" */
@@ -13,13 +14,18 @@ import { fault, refusedMeasure } from "./meter.js";
 
 const sessions = /** @type {const} */ (["COUNTDOWN", "COUNTUP", "INTERVAL", "REST", "FREESTYLE", "QUICK", "SINGLE", "MULTI"]);
 const kinds = /** @type {const} */ (["timer", "room", "unread", "caller"]);
+// The fields by their parts of the request's path.
+const fields = {
+  attributestype: "attributesType", attributesjson: "attributes", contentstate: "state", environment: "environment", method: "method", session: "session",
+  duration: "minutes", roomid: "room", itemsmax: "items", url: "url", title: "alertTitle", body: "alertBody", relevance: "score", staletime: "stale", app: "app",
+};
 /** Returns the id of a new room: 24 random bytes. */
 const roomId = () => Array.from(crypto.getRandomValues(new Uint8Array(24)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** @param {Context} context @param {T} t @param {Model} model */
 export function openStart(context, t, model) {
   const { client, navigate, notify, fail, t: shell } = context, last = model.list.value[0];
-  const kind = signal(/** @type {typeof kinds[number]} */ ("timer")), isRemote = signal(false), isBusy = signal(false);
+  const kind = signal(/** @type {typeof kinds[number]} */ ("timer")), isRemote = signal(false), { isBusy, violation, onsubmit } = sending(fail, fields);
   const state = signal('{\n  "phase": "waiting"\n}'), attributes = signal("{}"), values = signal(/** @type {Record<string, string>} */ ({}));
   const text = (/** @type {string} */ name) => values.value[name] ?? "";
   // Fields that are not shown are not sent.
@@ -60,42 +66,35 @@ export function openStart(context, t, model) {
     return h("input", { name, ...(isCheck ? {} : { value }), autocomplete: "off", spellcheck: "false", ...more,
       oninput: (/** @type {any} */ { target }) => { values.value = { ...values.value, [name]: isCheck ? (target.checked ? "1" : "") : target.value }; } });
   };
+  /** @param {string} label @param {string} name @param {string} value @param {import("../../types.d.ts").Props} [more] */
+  const entry = (label, name, value, more) => field(label, input(name, value, more), violation(name));
   openDialog(shell, t.form.title, (close) => h("form", {
-    class: "stack", onsubmit: async (/** @type {SubmitEvent} */ event) => {
-      event.preventDefault();
-      isBusy.value = true;
-      try {
-        const { activity } = await start();
-        model.show(activity);
-        close();
-        notify(t.done.started);
-        navigate(`activities/${activity?.id ?? ""}`);
-      } catch (error) {
-        const measured = refusedMeasure(error);
-        if (measured) meter.refuse(measured);
-        else fail(error);
-      }
-      isBusy.value = false;
-    },
+    class: "stack", onsubmit: onsubmit(() => meter.attempt(async () => {
+      const { activity } = await start();
+      model.show(activity);
+      close();
+      notify(t.done.started);
+      navigate(`activities/${activity?.id ?? ""}`);
+    })),
   },
   h("div", { class: "segments", role: "group", "aria-label": t.form.kind }, kinds.map((name) => h("button", {
     type: "button", "aria-pressed": () => String(kind.value === name), onclick: () => { kind.value = name; } }, t.form.kinds[name]))),
-  h("div", { class: "fields" }, field(t.form.app, input("app", last?.app ?? "dev.campanile.example", { required: true })),
-    field(t.form.environment, input("environment", last?.environment ?? "development", { required: true }))),
-  () => kind.value === "timer" ? h("div", { class: "fields" }, field(t.form.method, input("method", "Workout")),
-    field(t.form.session, select("session", sessions.map((name) => [name, name.toLowerCase()]), values)), field(t.form.duration, input("minutes", "30", { type: "number", min: 1, max: 480 })),
+  h("div", { class: "fields" }, entry(t.form.app, "app", last?.app ?? "dev.campanile.example", { required: true }),
+    entry(t.form.environment, "environment", last?.environment ?? "development", { required: true })),
+  () => kind.value === "timer" ? h("div", { class: "fields" }, entry(t.form.method, "method", "Workout"),
+    field(t.form.session, select("session", sessions.map((name) => [name, name.toLowerCase()]), values), violation("session")), entry(t.form.duration, "minutes", "30", { type: "number", min: 1, max: 480 }),
     h("label", { class: "row" }, input("completes", "", { type: "checkbox" }), t.form.completes))
-    : kind.value === "room" ? field(t.form.room, input("room", roomId(), { pattern: "[0-9a-f]{48}", required: true, class: "mono" }))
-    : kind.value === "unread" ? field(t.form.items, input("items", "5", { type: "number", min: 1, max: 5 }))
-    : h("div", { class: "stack" }, jsonEditor({ t, label: t.form.state, text: state }), meter.node),
-  () => kind.value === "caller" ? null : field(t.form.url, input("url", "", { type: "url" })),
+    : kind.value === "room" ? entry(t.form.room, "room", roomId(), { pattern: "[0-9a-f]{48}", required: true, class: "mono" })
+    : kind.value === "unread" ? entry(t.form.items, "items", "5", { type: "number", min: 1, max: 5 })
+    : h("div", { class: "stack" }, jsonEditor({ t, label: t.form.state, text: state }), violation("state"), meter.node),
+  () => kind.value === "caller" ? null : entry(t.form.url, "url", "", { type: "url" }),
   h("label", { class: "row" }, h("input", { type: "checkbox", name: "remote", onchange: (/** @type {any} */ { target }) => { isRemote.value = target.checked; } }), t.form.remote),
   show(isRemote, () => h("div", { class: "stack" }, h("p", { class: "muted" }, t.form.needed),
-    h("div", { class: "fields" }, field(t.form.attributesType, input("attributesType", "", { required: true })), field(t.form.alertTitle, input("alertTitle", "", { required: true })),
-      field(t.form.alertBody, input("alertBody", "", { required: true })), h("label", { class: "row" }, input("sound", "", { type: "checkbox" }), t.form.sound)),
-    jsonEditor({ t, label: t.form.attributes, text: attributes }))),
+    h("div", { class: "fields" }, entry(t.form.attributesType, "attributesType", "", { required: true }), entry(t.form.alertTitle, "alertTitle", "", { required: true }),
+      entry(t.form.alertBody, "alertBody", "", { required: true }), h("label", { class: "row" }, input("sound", "", { type: "checkbox" }), t.form.sound)),
+    jsonEditor({ t, label: t.form.attributes, text: attributes }), violation("attributes"))),
   h("details", null, h("summary", null, `${t.form.score}, ${t.form.staleAfter.toLowerCase()}`), h("div", { class: "fields" },
-    field(t.form.score, input("score", "", { type: "number", min: 0 })), field(t.form.staleAfter, input("stale", "", { type: "number", min: 1 })))),
+    entry(t.form.score, "score", "", { type: "number", min: 0 }), entry(t.form.staleAfter, "stale", "", { type: "number", min: 1 }))),
   h("div", { class: "row" }, h("span", { class: "grow" }), h("button", { type: "button", onclick: close }, shell.cancel),
     h("button", { class: "primary", disabled: () => isBusy.value || (kind.value === "caller" && fault(state.value) !== "") }, t.form.send))));
 }

@@ -1,12 +1,12 @@
-// One notification: its texts, media, actions and facts. Remote media are links until they are asked for.
+// One notification: its texts, media, actions and facts.
 
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
 import { clean } from "../../format.js";
-import { empty, failure, icon, iconButton, resource, skeleton, when } from "../../parts.js";
-import { computed, h, onDispose, show, signal } from "../../view.js";
+import { empty, failure, icon, iconButton, later, resource, skeleton, when } from "../../parts.js";
+import { computed, h } from "../../view.js";
 
 /** @import { Child, Context, Readable } from "../../types.d.ts" */
-/** @import { Attachment, Bucket, Notification } from "../../../sdk/generated/campanile.notifications.v1.js" */
+/** @import { Bucket, Notification } from "../../../sdk/generated/campanile.notifications.v1.js" */
 /** @typedef {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} T */
 /** @typedef {import("./model.js").Model} Model */
 
@@ -49,7 +49,7 @@ function content(context, t, model, names, item) {
   return h("article", { class: "detail" },
     h("div", { class: "detail-tools row" }, backLink(context, t, model), h("span", { class: "grow" }),
       canWrite && (isTrash ? h("button", { type: "button", onclick: () => model.restore([id]) }, t.restore)
-        : isScheduled ? h("button", { type: "button", class: "danger", onclick: () => cancel(context, t, model, id) }, t.cancelSchedule) : [
+        : isScheduled ? h("button", { type: "button", class: "danger", onclick: () => model.cancel([id]) }, t.cancelSchedule) : [
           item.readTime ? iconButton("unread", t.markUnread, { onclick: () => model.mark(false, [id]) })
             : iconButton("read", t.markRead, { onclick: () => model.mark(true, [id]) }),
           iconButton("clock", t.snooze, { onclick: () => snooze(context, t, model, [id]) }),
@@ -58,35 +58,12 @@ function content(context, t, model, names, item) {
     h("header", { class: "stack" }, h("h2", { dir: "auto" }, clean(item.title, 1024)),
       item.subtitle && h("p", { class: "subtitle", dir: "auto" }, clean(item.subtitle, 1024))),
     item.body && h("p", { class: "body", dir: "auto" }, clean(item.body, 16_384)),
-    (item.attachments ?? []).length > 0 && h("ul", { class: "stack" }, item.attachments?.map((each) => h("li", null, attachment(context, t, id, each)))),
+    (item.attachments ?? []).length > 0 && later(() => import("./attachments.js"), ({ attachments }) => attachments(context, t, item)),
     canWrite && (item.actions ?? []).length > 0 && h("div", { class: "row wrap", role: "group", "aria-label": t.actions },
       item.actions?.map((action, index) => h("button", {
         type: "button", class: action.destructive ? "danger" : "", onclick: () => invoke(context, t, model, id, String(index)) },
       clean(action.title || action.type?.replace("ACTION_TYPE_", "").toLowerCase(), 80)))),
     h("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))));
-}
-
-/** @param {Context} context @param {T} t @param {string} notificationId @param {Attachment} attachment */
-function attachment({ client, fail }, t, notificationId, { url = "", name = "", contentId = "", mediaType, contentType = "" }) {
-  const source = signal(""), isImage = /IMAGE|GIF|ICON/.test(mediaType ?? "");
-  const host = /^https?:/.test(url) ? new URL(url).host : "";
-  onDispose(() => { if (source.value.startsWith("blob:")) URL.revokeObjectURL(source.value); });
-  const label = clean(name || (url ? url : contentId), 120);
-  const showKept = async () => {
-    try {
-      const { data = "", contentType: kind = contentType } = await client.call(Service.getAttachmentContent, { notificationId, contentId });
-      // Only image types become images: an SVG in an img element runs no script.
-      const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-      source.value = URL.createObjectURL(new Blob([bytes], { type: kind.startsWith("image/") ? kind : "application/octet-stream" }));
-    } catch (error) {
-      fail(error);
-    }
-  };
-  return h("div", { class: "attachment stack" }, h("div", { class: "row wrap" }, icon("file"),
-    host ? h("a", { href: url, target: "_blank", rel: "noopener noreferrer", class: "ellipsis" }, label) : h("span", { class: "ellipsis" }, label),
-    isImage && contentId && show(() => !source.value, () => h("button", { type: "button", onclick: showKept }, t.loadKept)),
-    isImage && host && h("small", { class: "muted" }, t.imageHint(host))),
-  show(source, () => h("img", { src: source, alt: label, onerror: () => { source.value = ""; } })));
 }
 
 /** @param {Context} context @param {T} t @param {Model} model @param {string} notificationId @param {string} actionId */
@@ -101,11 +78,3 @@ async function invoke({ client, notify, fail, navigate }, t, model, notification
   }
   void model.reload();
 }
-
-/** @param {Context} context @param {T} t @param {Model} model @param {string} notificationId */
-const cancel = ({ client, notify }, t, model, notificationId) => model.attempt(async () => {
-  model.open("", true);
-  await client.call(Service.cancelScheduledNotification, { notificationId });
-  notify(t.cancelled);
-  await model.reload();
-});

@@ -71,13 +71,15 @@ function toolbar(context, t, model) {
   /** @param {Record<string, string | undefined>} change */
   const change = (change) => navigate(`inbox/${model.bucketId.value || "all"}`, { ...route.value.query, ...change }, { replace: true });
   const isSelecting = computed(() => model.selection.value.size > 0), isTrash = computed(() => model.place.value === "trash");
+  const isScheduled = computed(() => model.place.value === "scheduled");
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
   onDispose(() => clearTimeout(typing));
   return h("div", { class: "inbox-tools row" }, show(isSelecting, () => [
     iconButton("close", t.clear, { onclick: () => { model.selection.value = new Set(); } }),
     h("strong", { class: "grow" }, () => t.selected(model.selection.value.size)),
-    () => canWrite && (isTrash.value ? h("button", { type: "button", onclick: () => model.restore() }, t.restore) : [
+    () => canWrite && (isTrash.value ? h("button", { type: "button", onclick: () => model.restore() }, t.restore)
+      : isScheduled.value ? h("button", { type: "button", class: "danger", onclick: () => model.cancel() }, t.cancelSchedule) : [
       iconButton("read", t.markRead, { onclick: () => model.mark(true) }), iconButton("unread", t.markUnread, { onclick: () => model.mark(false) }),
       iconButton("clock", t.snooze, { onclick: () => snooze(context, t, model, [...model.selection.value]) }),
       iconButton("trash", t.remove, { onclick: () => model.remove() })]),
@@ -148,9 +150,12 @@ function keys({ navigate, route, caller }, model, node) {
       if (event.key === "Escape") target.blur();
       return;
     }
+    /** @type {Record<string, () => unknown>} */
+    const changes = !canWrite || model.place.value === "trash" ? {} : model.place.value === "scheduled" ? { "#": () => model.cancel() }
+      : { e: () => model.mark(true), "#": () => model.remove() };
     const run = {
       j: () => model.move(1), k: () => model.move(-1), x: () => { if (model.openId.value) model.toggle(model.openId.value); },
-      ...(canWrite && { e: () => model.mark(true), "#": () => model.remove() }),
+      ...changes,
       "/": () => /** @type {HTMLElement | null} */ (node.querySelector("input[type=search]"))?.focus(),
       Escape: () => {
         if (model.selection.value.size > 0) model.selection.value = new Set();

@@ -1,6 +1,7 @@
 // The state of the inbox: lists by place, counts, selection, and changes with undo.
 
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
+import { coalesce } from "../../parts.js";
 import { computed, effect, onDispose, signal } from "../../view.js";
 import { apply, join } from "./reducer.js";
 
@@ -8,6 +9,8 @@ import { apply, join } from "./reducer.js";
 /** @import { Context } from "../../types.d.ts" */
 
 const pageSize = 200;
+/** A list that has grown beyond this is read again while its top is shown, so that a page that is open for days stays small. */
+const itemsMax = 5000;
 
 /** @param {Context} context @param {import("../../types.d.ts").Texts<typeof import("./texts.en.js").en>} t */
 export function createModel(context, t) {
@@ -60,11 +63,12 @@ export function createModel(context, t) {
     if (isLoadingMore || !nextPage.value) return;
     isLoadingMore = true;
     const current = generation;
+    missed = [];
     try {
       const { notifications = [], nextPageToken = "" } = await page(nextPage.value);
       if (current === generation) {
-        const isOrdered = isLive.value || query.value;
-        [items.value, nextPage.value] = [isOrdered ? join(items.value, notifications) : [...items.value, ...notifications], nextPageToken];
+        const all = isLive.value || query.value ? join(items.value, notifications) : [...items.value, ...notifications];
+        [items.value, nextPage.value] = [isLive.value ? apply(all, missed, filter(), !nextPageToken) : all, nextPageToken];
       }
     } catch (thrown) {
       fail(thrown);
@@ -86,14 +90,7 @@ export function createModel(context, t) {
     return token;
   };
   const count = async () => { unread.value = (await client.call(Service.getUnreadCounts, {})).unreadCounts ?? {}; };
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let counting;
-  const countSoon = () => {
-    counting ??= setTimeout(() => {
-      counting = undefined;
-      count().catch(() => {});
-    }, 250);
-  };
+  const countSoon = coalesce(count, 250);
 
   const refresh = () => Promise.all([reload(), reloadBuckets(), count()]).catch(fail);
   void count().catch(() => {});
@@ -104,14 +101,15 @@ export function createModel(context, t) {
   const applyWaiting = () => {
     const changes = waiting;
     waiting = [];
-    if (isLoading.value) missed.push(...changes);
+    if (isLoading.value || isLoadingMore) missed.push(...changes);
     if (changes.some((change) => change.bucketCreated || change.bucketUpdated || change.bucketDeleted)) void reloadBuckets().catch(() => {});
-    countSoon();
+    void countSoon();
     if (!isLive.value) return;
     const before = items.value, top = before[0]?.id ?? "";
     items.value = apply(before, changes, filter(), !nextPage.value);
     const added = items.value.findIndex(({ id = "" }) => id <= top);
     if (!isAtTop()) fresh.value += added < 0 ? items.value.length : added;
+    else if (items.value.length > itemsMax && !isLoading.value) void reload();
   };
   let stop = () => {}, isEnded = false;
   onDispose(() => {
@@ -157,14 +155,19 @@ export function createModel(context, t) {
   /** @param {boolean} isRead @param {string[]} [ids] */
   const mark = (isRead, ids = selected()) => attempt(async () => {
     if (ids.length === 0) return;
-    const before = new Set(items.value.flatMap(({ id = "", readTime }) => Boolean(readTime) === isRead ? [id] : []));
-    const changed = ids.filter((id) => !before.has(id));
+    const changed = idsOf(!isRead, new Set(ids));
     patch(ids, ({ readTime: _, ...item }) => isRead ? { ...item, readTime: new Date().toISOString() } : item);
-    await client.call(isRead ? Service.markNotificationsRead : Service.markNotificationsUnread, { notificationIds: ids });
-    countSoon();
+    const { changedCount } = await client.call(isRead ? Service.markNotificationsRead : Service.markNotificationsUnread, { notificationIds: ids });
+    void countSoon();
     selection.value = new Set();
-    notify(isRead ? t.markedRead(ids.length) : t.markedUnread(ids.length), { undo: changed.length > 0 ? () => mark(!isRead, changed) : undefined });
+    marked(isRead, ids.length, changed, changedCount);
   });
+  /** @param {boolean} isRead @param {ReadonlySet<string>} [among] */
+  const idsOf = (isRead, among) =>
+    items.value.flatMap(({ id = "", readTime }) => Boolean(readTime) === isRead && (among?.has(id) ?? true) ? [id] : []);
+  /** Offers to undo if it is known what has changed. @param {boolean} isRead @param {number} count @param {string[]} changed @param {number} [changedCount] */
+  const marked = (isRead, count, changed, changedCount = 0) => notify(isRead ? t.markedRead(count) : t.markedUnread(count), {
+    undo: changed.length > 0 && changed.length === changedCount ? () => mark(!isRead, changed) : undefined });
   /** @param {string[]} [ids] */
   const remove = (ids = selected()) => attempt(async () => {
     if (ids.length === 0) return;
@@ -172,8 +175,9 @@ export function createModel(context, t) {
     items.value = items.value.filter(({ id = "" }) => !wanted.has(id));
     if (wanted.has(openId.value)) open(items.value[Math.min(index, items.value.length - 1)]?.id ?? "", true);
     selection.value = new Set();
-    await client.call(Service.batchDeleteNotifications, { notificationIds: ids });
-    notify(t.removed(ids.length), { undo: () => restore(ids) });
+    const { missingIds = [] } = await client.call(Service.batchDeleteNotifications, { notificationIds: ids });
+    const removed = ids.filter((id) => !missingIds.includes(id));
+    notify(t.removed(removed.length), { undo: removed.length > 0 ? () => restore(removed) : undefined });
   });
   /** @param {string[]} [ids] */
   const restore = (ids = selected()) => attempt(async () => {
@@ -183,11 +187,21 @@ export function createModel(context, t) {
     notify(t.restored(ids.length));
     await reload();
   });
+  /** @param {string[]} [ids] */
+  const cancel = (ids = selected()) => attempt(async () => {
+    for (const notificationId of ids) await client.call(Service.cancelScheduledNotification, { notificationId });
+    if (ids.includes(openId.value)) open("", true);
+    selection.value = new Set();
+    notify(t.cancelled(ids.length));
+    await reload();
+  });
   const markAll = () => attempt(async () => {
     const through = items.value[0]?.id;
     if (!through) return;
-    await client.call(Service.markAllNotificationsRead, {
+    const changed = idsOf(false);
+    const { changedCount = 0 } = await client.call(Service.markAllNotificationsRead, {
       throughNotificationId: through, ...(bucketId.value && { bucketId: bucketId.value }) });
+    marked(true, changedCount, changed, changedCount);
     await Promise.all([reload(), count()]);
   });
   /** @param {string} id @param {boolean} [replace] */
@@ -206,7 +220,7 @@ export function createModel(context, t) {
   };
   return {
     items, nextPage, isLoading, error, buckets, unread, selection, gapTime, fresh, place, openId, query, unreadOnly, bucketId,
-    isLive, reload, more, refresh, reloadBuckets, mark, remove, restore, markAll, open, move, toggle, attempt,
+    isLive, reload, more, refresh, reloadBuckets, mark, remove, restore, cancel, markAll, open, move, toggle, attempt,
     /** @param {() => boolean} look */
     followTop: (look) => { isAtTop = look; },
   };

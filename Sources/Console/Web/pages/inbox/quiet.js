@@ -1,6 +1,7 @@
 // Quiet hours: the week as a picture with a table behind it, and the windows that make it.
 
 import { NotificationsService as Service } from "../../../sdk/generated/campanile.notifications.v1.js";
+import { sending } from "../../forms.js";
 import { field, iconButton, loaded, resource } from "../../parts.js";
 import { h, svg } from "../../view.js";
 import { quietWeek } from "./week.js";
@@ -26,15 +27,17 @@ export function quietHours(context, t) {
   const settings = resource((signal) => client.call(Service.getUserSettings, {}, { signal }));
   /** @param {QuietWindow[]} windows @param {string | undefined} etag */
   const save = async (windows, etag) => {
-    try {
-      await client.call(Service.updateUserSettings, {
-        settings: { quietHours: { windows }, ...(etag && { etag }) }, updateMask: "quietHours" });
-      notify(f.quietTexts.saved);
-    } catch (error) {
-      fail(error);
-    }
+    await client.call(Service.updateUserSettings, {
+      settings: { quietHours: { windows }, ...(etag && { etag }) }, updateMask: "quietHours" });
+    notify(f.quietTexts.saved);
     await settings.reload();
   };
+  /** Shows an error, and reads again, because another page may have changed the windows. @param {unknown} error */
+  const failed = (error) => {
+    fail(error);
+    void settings.reload();
+  };
+  const { isBusy, violation, onsubmit } = sending(failed, { start: "start", end: "end" });
   /** @param {QuietWindow} window */
   const label = ({ days: chosen = [], start, end }) =>
     `${chosen.length === 0 ? f.quietTexts.everyDay : chosen.map((day) => dayNames[days.findIndex((each) => day.endsWith(each))]).join(", ")} ${start}–${end}`;
@@ -44,22 +47,21 @@ export function quietHours(context, t) {
       h("section", { class: "stack" }, h("h3", null, f.quietTexts.windows),
         windows.length === 0 ? h("p", { class: "muted" }, f.quietTexts.none) : h("ul", { class: "stack windows" }, windows.map((window) => h("li", { class: "row" },
           h("span", { class: "grow" }, label(window)), caller.may("notifications:write") && iconButton("close", f.quietTexts.remove(label(window)), {
-            onclick: () => save(windows.filter((each) => each !== window), etag) }))))),
+            onclick: () => save(windows.filter((each) => each !== window), etag).catch(failed) }))))),
       caller.may("notifications:write") && h("form", {
         class: "stack card",
-        onsubmit: (/** @type {SubmitEvent} */ event) => {
-          event.preventDefault();
-          const values = new FormData(/** @type {HTMLFormElement} */ (event.target)), chosen = /** @type {DayOfWeek[]} */ (values.getAll("day"));
+        onsubmit: onsubmit(async (values) => {
+          const chosen = /** @type {DayOfWeek[]} */ (values.getAll("day"));
           // No day would mean every day.
           if (chosen.length === 0) return;
-          void save([...windows, { start: String(values.get("start")), end: String(values.get("end")), ...(chosen.length < 7 && { days: chosen }) }], etag);
-        },
+          await save([...windows, { start: String(values.get("start")), end: String(values.get("end")), ...(chosen.length < 7 && { days: chosen }) }], etag);
+        }),
       }, h("h3", null, f.quietTexts.add),
       h("fieldset", { class: "field" }, h("legend", null, f.quietTexts.days), h("div", { class: "row wrap" }, days.map((day, index) => h("label", { class: "row" },
         h("input", { type: "checkbox", name: "day", value: `DAY_OF_WEEK_${day}`, checked: true }), dayNames[index])))),
-      h("div", { class: "fields" }, field(f.quietTexts.from, h("input", { type: "time", name: "start", value: "22:00", required: true })),
-        field(f.quietTexts.to, h("input", { type: "time", name: "end", value: "07:00", required: true }))),
-      h("div", null, h("button", { class: "primary" }, f.quietTexts.add))),
+      h("div", { class: "fields" }, field(f.quietTexts.from, h("input", { type: "time", name: "start", value: "22:00", required: true }), violation("start")),
+        field(f.quietTexts.to, h("input", { type: "time", name: "end", value: "07:00", required: true }), violation("end"))),
+      h("div", null, h("button", { class: "primary", disabled: isBusy }, f.quietTexts.add))),
     ]));
 }
 

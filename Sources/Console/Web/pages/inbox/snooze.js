@@ -35,14 +35,16 @@ export function openSnooze({ client, format, notify, t: shell, language }, t, mo
     class: "stack",
     onsubmit: (/** @type {SubmitEvent} */ event) => {
       event.preventDefault();
-      const until = new Date(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("until")));
-      if (until.getTime() > Date.now()) void snooze(until);
       close();
+      void snooze(new Date(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("until"))));
     },
   }, choices.map(([text, until]) => h("button", { type: "button", onclick: () => {
     close();
     void snooze(until);
   } }, text, h("span", { class: "muted" }, format.full(until)))),
-  h("label", { for: "snooze-until" }, f.snoozes.other), h("div", { class: "row" }, h("input", { id: "snooze-until", type: "datetime-local", name: "until", required: true }),
+  h("label", { for: "snooze-until" }, f.snoozes.other), h("div", { class: "row" }, h("input", { id: "snooze-until", type: "datetime-local", name: "until", required: true, min: local(Date.now() + 60_000) }),
     h("button", { class: "primary" }, t.snooze))));
 }
+
+/** Returns a time as inputs of dates have it. @param {number} ms */
+const local = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

@@ -31,5 +31,5 @@ export const en = {
   priorities: {
     PRIORITY_SILENT: "Silent", PRIORITY_NORMAL: "Normal", PRIORITY_CRITICAL: "Critical", PRIORITY_NO_PUSH: "No push",
   },
-  cancelSchedule: "Cancel", cancelled: "Cancelled",
+  cancelSchedule: "Cancel", cancelled: (count = 0) => count === 1 ? "Cancelled" : `${count} cancelled`,
 };

@@ -35,5 +35,5 @@ export const it = {
   priorities: {
     PRIORITY_SILENT: "Silenziosa", PRIORITY_NORMAL: "Normale", PRIORITY_CRITICAL: "Critica", PRIORITY_NO_PUSH: "Senza push",
   },
-  cancelSchedule: "Annulla", cancelled: "Annullata",
+  cancelSchedule: "Annulla", cancelled: (count = 0) => count === 1 ? "Annullata" : `${count} annullate`,
 };
