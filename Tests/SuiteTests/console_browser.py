@@ -12,10 +12,14 @@ import uuid
 import pytest
 from campanile import PATIENCE_S, ROOT
 
+expect = pytest.importorskip("playwright.sync_api").expect
+expect.set_options(timeout=PATIENCE_S * 1000)
+
 CHROMIUM = shutil.which("chromium")
 # For work on the console: pages get the files of the sources instead of the embedded ones. The SharedWorker does not.
 FROM_SOURCES = os.environ.get("CONSOLE_FROM_SOURCES") == "1"
 SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS")
+needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="chromium is not installed")
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 # Reports of the security policy, and errors that no handler has caught, reach the console as messages.
 COLLECT = """
@@ -23,6 +27,14 @@ addEventListener("securitypolicyviolation", (event) => console.error(`CSP: ${eve
 addEventListener("error", (event) => console.error(`error: ${event.message}`));
 addEventListener("unhandledrejection", (event) => console.error(`rejection: ${event.reason}`));
 """
+# The event arrives after the shell's own listener has shown the place.
+GO = """place => new Promise((resolve) => {
+  if (location.hash === place) return resolve();
+  addEventListener("hashchange", resolve, { once: true });
+  location.hash = place;
+})"""
+SIZES = """() => Object.fromEntries(performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"))
+  .filter(({ name }) => name.includes("/console/")).map((entry) => [entry.name, [entry.encodedBodySize, entry.decodedBodySize]]))"""
 
 
 @contextlib.contextmanager
@@ -87,7 +99,7 @@ class Visitor:
 
     def show(self, place):
         """Goes to a place without loading the console again, and waits until nothing loads."""
-        self.page.evaluate("place => { location.hash = place; }", place)
+        self.page.evaluate(GO, place)
         self.settle()
 
     def settle(self):
@@ -95,6 +107,22 @@ class Visitor:
 
     def live(self, page=None):
         (page or self.page).locator(".side .connection .dot.good").wait_for(state="attached")
+
+    def sizes(self):
+        """Returns the files of the console that this page has loaded, with their bytes as sent and as unpacked."""
+        return self.page.evaluate(SIZES)
+
+    def check_bytes(self, place, bytes_max):
+        """Goes to a page, and compares the bytes that it adds with a budget."""
+        before = self.sizes()
+        self.show(f"#/{place}")
+        added = sum(encoded for name, (encoded, _) in self.sizes().items() if name not in before)
+        print(f"{place} {added} bytes")
+        assert 0 < added <= bytes_max, (place, added)
+
+    def check_width(self, where):
+        width = self.page.evaluate("() => document.documentElement.scrollWidth")
+        assert width <= self.page.viewport_size["width"], (where, "scrolls sideways", width)
 
     def check_accessibility(self, where):
         from axe_playwright_python.sync_playwright import Axe

@@ -4,15 +4,11 @@ import json
 import os
 import re
 import signal
-import sys
-import time
 
 import pytest
-from campanile import ROOT, Suite, eventually
+from campanile import Suite, eventually
 from console_client import COOKIE, OWN, Events, Page
 from test_method_matrix import PUBLIC, Contract, scope_of
-
-sys.path.append(str(ROOT / "Tests" / "Wire"))
 
 WATCH = "campanile.gateway.v1.WatchService/WatchMany"
 POLICIES = {"Content-Security-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy",
@@ -44,7 +40,8 @@ def link(own):
 
 
 def test_up_and_the_command_print_a_link_that_works_once(own, port):
-    assert re.search(rf"^Console: http://127\.0\.0\.1:{port}/console/#link=csl_[\w-]{{43}} ", own.text(), re.MULTILINE)
+    shown = re.compile(rf"^Console: http://127\.0\.0\.1:{port}/console/#link=csl_[\w-]{{43}} ", re.MULTILINE)
+    eventually(lambda: shown.search(own.text()), "the link of the start")
     printed = link(own)
     assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/console/#link=csl_[\w-]{{43}}", printed)
     token = printed.partition("#link=")[2]
@@ -76,8 +73,8 @@ def test_cookie_has_its_flags_and_no_script_sees_a_secret(own, port):
     bearer = page.send("GET", "/gateway/v1/caller", headers={"Authorization": f"Bearer {page.cookie}"})
     assert bearer.reason == "CREDENTIAL_INVALID"
     assert own.run("call", "GetCaller", key=page.cookie).returncode == 16
-    for file in own.folder.glob("gateway.sqlite*"):
-        assert page.cookie.encode() not in file.read_bytes()
+    files = list(own.folder.glob("gateway.sqlite*"))
+    assert files and not [file for file in files if page.cookie.encode() in file.read_bytes()]
 
 
 @pytest.mark.parametrize("changed", [
@@ -94,9 +91,10 @@ def test_other_pages_cannot_use_the_cookie(admin, changed):
     refused = admin.send("POST", create, {"bucket": {"name": "forged"}}, headers=changed)
     assert (refused.status, refused.reason) == (401, "CREDENTIAL_MISSING")
     assert admin.send("POST", "/console/session", {"apiKey": "cmp_x"}, headers=changed).status == 403
-    assert admin.send("DELETE", "/console/session", headers=changed | {"Content-Type": None}).status in (200, 403)
-    if changed.get("Content-Type", "application/json") == "application/json":
-        assert admin.send("DELETE", "/console/session", headers=changed).status == 403
+    # Signing out has no body, so its type does not matter.
+    signs_out = set(changed) == {"Content-Type"}
+    assert admin.send("DELETE", "/console/session", headers=changed | {"Content-Type": None}).status == (200 if signs_out else 403)
+    assert admin.caller().status == (401 if signs_out else 200)
 
 
 def test_rebinding_hosts_get_nothing(admin, port):
@@ -205,8 +203,10 @@ def test_actions_are_in_the_audit_log(own, port, admin):
     for action, subject in [("SIGNED_IN", session), ("SIGNED_OUT", session), ("KEY_CREATED", key["apiKey"]["id"]),
                             ("KEY_ROTATED", key["apiKey"]["id"]), ("KEY_REVOKED", key["apiKey"]["id"])]:
         assert (f"ACTION_{action}", subject) in found
-    failed = next(event for event in events if event["action"] == "ACTION_SIGN_IN_FAILED" and event["method"] == "SIGN_IN_METHOD_API_KEY")
-    assert failed["count"] >= 3 and failed["address"] == "127.0.0.1" and failed["reason"] == "CREDENTIAL_INVALID"
+    failed = [event for event in events if event["action"] == "ACTION_SIGN_IN_FAILED" and event["method"] == "SIGN_IN_METHOD_API_KEY"]
+    # A slow machine may take more than the minute that one event covers.
+    assert sum(event["count"] for event in failed) == 3
+    assert {(event["address"], event["reason"]) for event in failed} == {("127.0.0.1", "CREDENTIAL_INVALID")}
     assert [int(event["id"]) for event in events] == sorted((int(event["id"]) for event in events), reverse=True)
     everything = json.dumps(events)
     assert "cmp_" not in everything and "ccs_" not in everything and "csl_" not in everything
@@ -219,10 +219,9 @@ def test_cookie_is_refused_for_every_method_unless_the_page_sends_it(own, port, 
     assert ended.sign_in(apiKey=own.key("user/gone")).status == 200
     assert ended.send("DELETE", "/console/session").status == 200
     weak = Page(port)
-    key = own.run("keys", "create", "user/weak", "--scope", "echo:read", "--secret-only").stdout.strip() or own.run(
-        "keys", "create", "user/weak", "--scope", "sync:publish", "--secret-only", check=0).stdout.strip()
+    key = own.run("keys", "create", "user/weak", "--scope", "sync:publish", "--secret-only", check=0).stdout.strip()
     assert weak.sign_in(apiKey=key).status == 200
-    checked = 0
+    checked = refused = 0
     for path, scope in sorted(rules.items()):
         method = contract.methods[path]
         if path in PUBLIC or path.startswith("grpc.") or method.client_streaming:
@@ -231,19 +230,19 @@ def test_cookie_is_refused_for_every_method_unless_the_page_sends_it(own, port, 
         body = b"\0\0\0\0\2{}" if method.server_streaming else b"{}"
 
         def told(page, path=path, body=body, kind=kind, **changes):
-            while True:
+            def answer():
                 found = page.send("POST", "/" + path, body, headers=kind | changes).body.decode(errors="replace")
-                if "RATE_LIMITED" not in found:
-                    return found
-                time.sleep(0.05)
+                return found if "RATE_LIMITED" not in found else None
+            return eventually(answer, f"an answer within the rate: {path}")
         assert "CREDENTIAL_MISSING" in told(admin, **{"Sec-Fetch-Site": "cross-site"}), path
         assert "CREDENTIAL_MISSING" in told(admin, **{"x-campanile-console": None}), path
         assert "CREDENTIAL_MISSING" in told(admin, Origin="https://evil.example"), path
         assert "CREDENTIAL_MISSING" in told(ended), path
         if scope not in ("authenticated", "sync:publish") and not method.server_streaming:
             assert "SCOPE_MISSING" in told(weak), path
+            refused += 1
         checked += 1
-    assert checked > 150
+    assert checked > 150 and refused > 120
 
 
 def test_sessions_survive_a_killed_gateway(start):
