@@ -96,11 +96,13 @@ export function createModel(context, t) {
   void count().catch(() => {});
 
   const filter = () => ({ bucketId: bucketId.value, unreadOnly: unreadOnly.value });
-  /** Changes that arrived in one turn are applied together. @type {Change[]} */
+  /** Changes within a tenth of a second are applied together, so that many of them do not occupy the page. @type {Change[]} */
   let waiting = [];
+  let appliedMs = 0;
   const applyWaiting = () => {
+    if (isEnded) return;
     const changes = waiting;
-    waiting = [];
+    [waiting, appliedMs] = [[], Date.now()];
     if (isLoading.value || isLoadingMore) missed.push(...changes);
     if (changes.some((change) => change.bucketCreated || change.bucketUpdated || change.bucketDeleted)) void reloadBuckets().catch(() => {});
     void countSoon();
@@ -120,7 +122,7 @@ export function createModel(context, t) {
   const follow = (resumeToken) => {
     if (!isEnded) stop = context.watch(Service.watchNotifications, { resumeToken }, {
       message({ change }) {
-        if (change && waiting.push(change) === 1) queueMicrotask(applyWaiting);
+        if (change && waiting.push(change) === 1) setTimeout(applyWaiting, appliedMs + 100 - Date.now());
       },
       gap() {
         gapTime.value = Date.now();
