@@ -80,6 +80,17 @@ def test_expired_session_returns_to_the_same_place(browser, base, key, bucket):
         visitor.live()
 
 
+def test_dialogs_close_when_the_session_ends(browser, base, key):
+    with Visitor(browser, base, expected=("401",)) as visitor:
+        page = visitor.sign_in(key, "#/inbox").page
+        visitor.live()
+        page.locator(".inbox-places button.primary").click()
+        page.locator("dialog[open]").wait_for()
+        page.evaluate("() => fetch('session', { method: 'DELETE', headers: { 'x-campanile-console': '1' } }).then(() => {})")
+        page.get_by_text("Your session has ended").wait_for()
+        expect(page.locator("dialog")).to_have_count(0)
+
+
 # Every page
 
 PLACES = {

@@ -333,10 +333,16 @@ def test_activities_are_accessible_and_silent(suite, browser, base, language, th
 def test_activities_are_started_updated_and_ended(suite, browser, base):
     user = f"acts-{uuid.uuid4().hex[:6]}"
     device = Device(suite, user)
-    with Visitor(browser, base) as visitor:
+    with Visitor(browser, base, expected=("400",)) as visitor:
         page = visitor.sign_in(device.key, "#/activities").page
         page.get_by_role("button", name="Start an activity").click()
         page.locator("dialog").get_by_role("button", name="State of the app").click()
+        # A refusal is shown at its field, and goes with the next attempt.
+        environment = page.locator("dialog .field", has_text="Environment")
+        environment.locator("input").fill("no such place")
+        page.locator("dialog button.primary").click()
+        environment.locator(".invalid:not(:empty)").wait_for()
+        environment.locator("input").fill("development")
         page.locator("dialog textarea").fill('{"score":"0:0"}')
         page.locator("dialog button.primary").click()
         detail = page.locator(".activity-detail")
