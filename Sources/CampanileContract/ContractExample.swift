@@ -72,11 +72,13 @@ extension Contract {
     }
   }
 
-  /// Returns the name of the value that the rules have as an example, otherwise of the first one but zero.
+  /// Returns the name of the value that the rules have as an example, otherwise of the first accepted one but zero.
   private func value(of type: String, _ rules: FieldRules?) -> String {
     let values = enums[type]?.values ?? []
     let example = values.first { "\($0.number)" == rules?.examples.first }
-    return (example ?? values.first { $0.number != 0 })?.name ?? ""
+    var accepted = EnumRules()
+    if case .enumeration(let rules)? = rules?.kind { accepted = rules }
+    return (example ?? values.first { $0.number != 0 && accepted.accepts($0.number) })?.name ?? ""
   }
 
   private static func text(_ rules: FieldRules?, _ name: String) -> String {

@@ -25,6 +25,14 @@ package enum WireFields {
     return try varint(&rest)
   }
 
+  /// Returns the values of consecutive encoded varints.
+  static func numbers(_ value: ArraySlice<UInt8>) throws -> [UInt64] {
+    var rest = value
+    var numbers: [UInt64] = []
+    while !rest.isEmpty { numbers.append(try varint(&rest)) }
+    return numbers
+  }
+
   /// Returns the value of an encoded fixed-width number.
   static func fixed(_ value: ArraySlice<UInt8>) -> UInt64 {
     value.reversed().reduce(0) { $0 << 8 | UInt64($1) }

@@ -36,6 +36,7 @@ struct CampanilePlugin: CodeGenerator {
   ) throws {
     let options = try Options(parameter.parsedPairs)
     for file in files where file.edition != .proto3 { throw ContractError("\(file.name) is not proto3") }
+    try ConstraintChecker.check(files)
     switch options.language {
     case .swift: try swift(files, options, generatorOutputs)
     case .typeScript:

@@ -6,15 +6,24 @@ extension FieldRules {
   /// Reads the options of a field; all are unset if there is none. Errors name the file and the line.
   init(_ field: FieldDescriptor) throws {
     let entry = field.isMap ? field.messageType.mapKeyAndValue.map { ($0.key.type, $0.value.type) } : nil
-    do {
-      try self.init(
+    let enumeration = field.isMap ? field.messageType.mapKeyAndValue?.value.enumType : field.enumType
+    self = try field.place(in: field.file, field.fullName) {
+      try FieldRules(
         FieldShape(
-          type: field.type, messageType: field.messageType?.fullName ?? "", isRepeated: field.isRepeated,
+          type: field.type, messageType: field.messageType?.fullName ?? "",
+          enumNumbers: enumeration.map { Set($0.values.map(\.number)) }, isRepeated: field.isRepeated,
           hasPresence: field.hasPresence, entry: entry,
           options: [UInt8](field.options.unknownFields.data)))
-    } catch let error as ContractError {
-      let line = field.sourceCodeInfoLocation?.span.first.map { ":\($0 + 1)" } ?? ""
-      throw ContractError("\(field.file.name)\(line): \(field.fullName): \(error.description)")
+    }
+  }
+}
+
+extension ProvidesSourceCodeLocation {
+  /// Returns the result of `body`. Its errors get the file and the line of this declaration.
+  func place<Result>(in file: FileDescriptor, _ name: String, _ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as ContractError {
+      let line = sourceCodeInfoLocation?.span.first.map { ":\($0 + 1)" } ?? ""
+      throw ContractError("\(file.name)\(line): \(name): \(error.description)")
     }
   }
 }

@@ -14,22 +14,13 @@ extension MessageGenerator {
   private static func isValidated(_ message: Descriptor, _ seen: inout Set<String>) throws -> Bool {
     guard seen.insert(message.fullName).inserted, !message.fullName.hasPrefix("google.protobuf.") else { return false }
     for oneof in message.realOneofs where try OneofRules(oneof.options.unknownFields.data).isRequired { return true }
-    if !(try WireFields.read(message.options.unknownFields.data).allSatisfy { $0.number != 1_159 }) {
-      throw ContractError("\(message.file.name): \(message.fullName): rules of whole messages are not supported")
-    }
     for field in message.fields {
       let rules = try FieldRules(field)
       if rules.isIgnored { continue }
       if !rules.isEmpty { return true }
-      if let inner = validatedMessage(of: field), try isValidated(inner, &seen) { return true }
+      if let inner = field.containedMessage, try isValidated(inner, &seen) { return true }
     }
     return false
-  }
-
-  /// The message that a field contains: itself, or as an element or a map's value.
-  private static func validatedMessage(of field: FieldDescriptor) -> Descriptor? {
-    if field.isMap { return field.messageType.mapKeyAndValue?.value.messageType }
-    return field.messageType
   }
 
   func validation(_ source: inout SourceText) throws {
@@ -61,7 +52,7 @@ extension MessageGenerator {
 
   private func validation(_ field: FieldModel, _ source: inout SourceText) throws {
     let rules = field.rules
-    let inner = try Self.validatedMessage(of: field.field).map { try Self.isValidated($0) } ?? false
+    let inner = try field.field.containedMessage.map { try Self.isValidated($0) } ?? false
     guard !rules.isEmpty || inner else { return }
     let name = literal(field.jsonNames[0])
     switch field.shape {
@@ -186,10 +177,17 @@ extension MessageGenerator {
     case .duration(let range):
       let bounds = (range.lowest.map { ", from: \($0)" } ?? "") + (range.highest.map { ", to: \($0)" } ?? "")
       if !bounds.isEmpty { lines.append("violations.duration(\(value), \(name)\(bounds))") }
-    case .enumeration(let isDefined, let isSpecified):
+    case .enumeration(let values):
       isEmpty = "\(value).rawValue == 0"
-      if isDefined { lines.append("violations.enumeration(\(value), \(name))") }
-      if isSpecified { lines.append("violations.specified(\(value), \(name))") }
+      if let listed = values.listed {
+        lines.append("violations.enumeration(\(value), \(name), in: \(listed))")
+      } else {
+        if values.isDefined { lines.append("violations.enumeration(\(value), \(name))") }
+        if values.isSpecified { lines.append("violations.specified(\(value), \(name))") }
+        if !values.excluded.isEmpty {
+          lines.append("violations.enumeration(\(value), \(name), notIn: \(values.excluded))")
+        }
+      }
     case .repeated, .map: return []
     }
     return rules.allowsZero ? lines.map { "if !(\(isEmpty)) { \($0) }" } : lines

@@ -1,5 +1,6 @@
 import CampanileBase
 import CampanileCodec
+import TestMessages
 import Testing
 
 /// A message with the checks that the generator makes for a text, a list and a nested message.
@@ -77,6 +78,23 @@ struct ValidationTests {
     violations.range(UInt64.max, "c", from: 1)
     violations.range(Int64.min, "d", from: 0)
     #expect(violations.items.map(\.field) == ["b", "d"])
+  }
+
+  @Test func enumsAreInTheirLists() {
+    func reasons(_ colors: Color..., check: (inout Violations, Color) -> Void) -> [String] {
+      var violations = Violations()
+      for color in colors { check(&violations, color) }
+      return violations.items.map { "\($0.reason) \($0.description)" }
+    }
+    #expect(
+      reasons(.red, .green, .unspecified, .unrecognized(9)) { $0.enumeration($1, "color", in: [1, 7]) } == [
+        "ENUM_UNKNOWN must be one of COLOR_RED, COLOR_DEEP_SKY_BLUE", "ENUM_UNSPECIFIED must be given",
+        "ENUM_UNKNOWN must be one of COLOR_RED, COLOR_DEEP_SKY_BLUE",
+      ])
+    #expect(
+      reasons(.red, .green, .unspecified) { $0.enumeration($1, "color", notIn: [2]) } == [
+        "ENUM_UNKNOWN must not be COLOR_GREEN"
+      ])
   }
 
   @Test func patternsMatchWholeTexts() {

@@ -21,7 +21,7 @@ import Testing
 
   @Test func readsFieldsWithTheirConstraints() throws {
     let bucket = try #require(contract.messages["campanile.notifications.v1.Bucket"])
-    #expect(bucket.field("name")?.rules.phrases == ["1 to 128 characters"])
+    #expect(bucket.field("name").map(contract.phrases) == ["1 to 128 characters"])
     #expect(bucket.field("name")?.rules.reasons == ["REQUIRED", "TOO_LONG", "TEXT_INVALID"])
     #expect(bucket.field("color")?.rules.reasons.contains("COLOR_INVALID") == true)
     #expect(bucket.field("color")?.isOptional == true)

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -15,7 +16,7 @@ import "campanile/rpc/v1/violation.proto";
 import "google/protobuf/duration.proto";
 import "google/protobuf/timestamp.proto";
 
-enum Kind { KIND_UNSPECIFIED = 0; }
+enum Kind { KIND_UNSPECIFIED = 0; KIND_ONE = 1; KIND_TWO = 2; }
 message Message {
   FIELD
 }
@@ -51,6 +52,46 @@ BAD = {
     "rules of another type": f"string text = 1 [{RULE}.int32.gte = 0];",
     "required, and empty is ignored": f"string text = 1 [{RULE} = {{required: true, ignore: IGNORE_IF_ZERO_VALUE}}];",
     "required elements": f"repeated string texts = 1 [{RULE}.repeated.items.required = true];",
+    "required, and ignored": f"string text = 1 [{RULE} = {{required: true, ignore: IGNORE_ALWAYS}}];",
+    "required, and at most 0 characters": f"string text = 1 [{RULE} = {{required: true, string: {{max_len: 0}}}}];",
+    "required, and at most 0 bytes of text": f"string text = 1 [{RULE} = {{required: true, string: {{max_bytes: 0}}}}];",
+    "required, and at most 0 bytes": f"bytes data = 1 [{RULE} = {{required: true, bytes: {{max_len: 0}}}}];",
+    "required, and at most 0 entries": f"repeated string texts = 1 [{RULE} = {{required: true, repeated: {{max_items: 0}}}}];",
+    "required, and at most 0 pairs": f"map<string, string> texts = 1 [{RULE} = {{required: true, map: {{max_pairs: 0}}}}];",
+    "required, and only the unspecified value": f"Kind kind = 1 [{RULE} = {{required: true, enum: {{in: [0]}}}}];",
+    "required, and only zero": f"int32 number = 1 [{RULE} = {{required: true, int32: {{gte: 0, lte: 0}}}}];",
+    "too few bytes at most": f"bytes data = 1 [{RULE}.bytes = {{min_len: 3, max_len: 2}}];",
+    "too few bytes of text at most": f"string text = 1 [{RULE}.string = {{min_bytes: 3, max_bytes: 2}}];",
+    "more characters than bytes": f"string text = 1 [{RULE}.string = {{min_len: 3, max_bytes: 2}}];",
+    "more bytes than characters have": f"string text = 1 [{RULE}.string = {{max_len: 2, min_bytes: 9}}];",
+    "too few pairs at most": f"map<string, string> texts = 1 [{RULE}.map = {{min_pairs: 2, max_pairs: 1}}];",
+    "more pairs than keys": f"map<bool, string> texts = 1 [{RULE}.map.min_pairs = 3];",
+    "impossible elements": f"repeated int32 numbers = 1 [{RULE}.repeated.items.int32 = {{gte: 3, lte: 2}}];",
+    "impossible keys": f"map<string, string> texts = 1 [{RULE}.map.keys.string = {{min_len: 3, max_len: 2}}];",
+    "impossible values": f"map<string, int64> numbers = 1 [{RULE}.map.values.int64 = {{gt: 3, lt: 4}}];",
+    "a bound above every number": f"int32 number = 1 [{RULE}.int32.gt = 2147483647];",
+    "a bound below every int32": f"int32 number = 1 [{RULE}.int32.lt = -2147483648];",
+    "a bound above every uint32": f"uint32 number = 1 [{RULE}.uint32.gt = 4294967295];",
+    "a bound above every int64": f"int64 number = 1 [{RULE}.int64.gt = 9223372036854775807];",
+    "a bound above every uint64": f"uint64 number = 1 [{RULE}.uint64.gt = 18446744073709551615];",
+    "a range of doubles in reverse order": f"double number = 1 [{RULE}.double = {{gte: 1, lte: 0.5}}];",
+    "a range of floats in reverse order": f"float number = 1 [{RULE}.float = {{gte: 1, lte: 0.5}}];",
+    "a bound that is not a number": f"double number = 1 [{RULE}.double = {{gte: nan}}];",
+    "a constant outside its range": f"int32 number = 1 [{RULE}.int32 = {{const: 5, lte: 4}}];",
+    "a duration above the longest": f"google.protobuf.Duration time = 1 [{RULE}.duration.gte.seconds = 315576000001];",
+    "a text with a pattern of another length": f'string text = 1 [{RULE}.string = {{pattern: "^[a-z]{{4}}$", max_len: 3}}];',
+    "a text shorter than its pattern": f'string text = 1 [{RULE}.string = {{pattern: "^[a-z]{{0,4}}$", min_bytes: 5}}];',
+    "a listed text that is too long": f'string text = 1 [{RULE}.string = {{in: ["a", "abc"], max_len: 2}}];',
+    "a listed text outside its pattern": f'string text = 1 [{RULE}.string = {{in: ["a1"], pattern: "^[a-z]*$"}}];',
+    "accepted values that are all refused": f"Kind kind = 1 [{RULE}.enum = {{in: [1, 2], not_in: [1, 2]}}];",
+    "no accepted value": f"Kind kind = 1 [{RULE}.enum = {{defined_only: true, not_in: [0, 1, 2]}}];",
+    "an accepted value without a name": f"Kind kind = 1 [{RULE}.enum.in = 3];",
+    "a refused value without a name": f"repeated Kind kinds = 1 [{RULE}.repeated.items.enum.not_in = 3];",
+    "an unsupported rule of an enum": f"Kind kind = 1 [{RULE}.enum.const = 1];",
+    "a message that requires itself": f"Message inner = 1 [{RULE}.required = true];",
+    "rules of the message": 'string text = 1; option (buf.validate.message).cel = {id: "a", expression: "true"};',
+    "two required members of a oneof":
+        f"oneof choice {{ string left = 1 [{RULE}.required = true]; string right = 2 [{RULE}.required = true]; }}",
     "a reason without a pattern": 'string text = 1 [(campanile.rpc.v1.violation) = {reason: "A" description: "b"}];',
 }
 
@@ -59,7 +100,13 @@ BAD = {
 def test_bad_constraints_are_refused_with_their_place(includes, tmp_path, name):
     result = generate(includes, tmp_path, BAD[name])
     assert result.returncode != 0, "the constraint was accepted"
-    assert f"bad.proto:{FIELD_LINE}: test.Message." in result.stderr, result.stderr
+    line = FIELD_LINE - 1 if name == "rules of the message" else FIELD_LINE
+    assert re.search(rf"bad\.proto:{line}: test\.Message[.:]", result.stderr), result.stderr
+
+
+def test_rules_of_responses_are_checked_too(includes, tmp_path):
+    result = generate(includes, tmp_path, f"message InnerResponse {{\nInnerResponse inner = 1 [{RULE}.required = true];\n}}")
+    assert f"bad.proto:{FIELD_LINE + 1}: test.Message.InnerResponse.inner" in result.stderr, result.stderr
 
 
 def test_the_number_of_unknown_enum_names_is_reserved(includes, tmp_path):
@@ -78,11 +125,16 @@ def test_good_constraints_are_generated(includes, tmp_path):
   map<string, Message> inner = 4 [{RULE}.map.max_pairs = 3];
   oneof choice {{ option (buf.validate.oneof).required = true; int64 number = 5 [{RULE}.int64.lt = 10]; }}
   string id = 6 [{RULE} = {{required: true, string: {{pattern: "^[a-z]{{1,5}}$"}}}}];
-  int64 version = 7 [{RULE} = {{required: true, int64: {{gte: 0}}}}];"""
+  int64 version = 7 [{RULE} = {{required: true, int64: {{gte: 0}}}}];
+  Kind some = 8 [{RULE}.enum = {{defined_only: true, in: [1, 2], not_in: 2}}];
+  repeated Kind others = 9 [{RULE}.repeated.items.enum = {{defined_only: true, not_in: [0, 2]}}];
+  optional string empty = 10 [{RULE} = {{required: true, string: {{max_len: 0}}}}];
+  string listed = 11 [{RULE}.string = {{in: ["ab", "b1"], pattern: "^[a-z]+[0-9]?$", max_len: 2}}];
+  repeated Message messages = 12 [{RULE}.repeated.min_items = 1];"""
     result = generate(includes, tmp_path, field)
     assert result.returncode == 0, result.stderr
     swift = (tmp_path / "bad.swift").read_text()
-    for part in ('"must be good", reason: "TEXT_BAD"', "violations.specified(", "from: 0.0, to: 1.0", "to: 9)", "max: 3",
+    for part in ('"must be good", reason: "TEXT_BAD"', "violations.specified(", "in: [1])", "notIn: [2])", "from: 0.0, to: 1.0", "to: 9)", "max: 3",
                  'violations.absent("choice")', 'into: "inner", key:',
                  'if self.id.isEmpty { violations.text(self.id, "id", min: 1) } else { violations.pattern(self.id, "id",',
                  'if !(self.version != 0) { violations.absent("version") } else { violations.range(self.version,'):

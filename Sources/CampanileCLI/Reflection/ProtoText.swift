@@ -100,7 +100,7 @@ struct ProtoText {
       open = field.oneof
       let fieldIndent = field.oneof == nil ? inner : inner + "  "
       lines += Self.comment(field.documentation, indent: fieldIndent)
-      lines.append(fieldIndent + Self.declaration(field, package: message.package))
+      lines.append(fieldIndent + declaration(field, package: message.package))
     }
     if open != nil { lines.append(inner + "}") }
     return lines + [indent + "}"]
@@ -115,12 +115,12 @@ struct ProtoText {
     return lines + [indent + "}"]
   }
 
-  private static func declaration(_ field: Contract.Field, package: String) -> String {
-    let types = field.protoTypes.map { short($0, package) }
+  private func declaration(_ field: Contract.Field, package: String) -> String {
+    let types = field.protoTypes.map { Self.short($0, package) }
     let label = field.isRepeated ? "repeated " : field.isOptional ? "optional " : ""
     let type = types.count == 2 ? "map<\(types[0]), \(types[1])>" : label + types[0]
     let options = field.isDeprecated ? " [deprecated = true]" : ""
-    let constraints = field.rules.phrases.joined(separator: ", ")
+    let constraints = contract.phrases(of: field).joined(separator: ", ")
     return "\(type) \(field.name) = \(field.number)\(options);" + (constraints.isEmpty ? "" : "  // " + constraints)
   }
 

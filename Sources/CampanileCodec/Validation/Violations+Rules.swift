@@ -127,6 +127,30 @@ extension Violations {
     add("\(name)", "\(given) is not a value of \(E.self)", .enumUnknown)
   }
 
+  /// Checks that an enum's value is one of these.
+  @inlinable
+  public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString, in numbers: [Int32]) {
+    if !numbers.contains(value.rawValue) {
+      unaccepted(value, name, "must be one of \(Self.names(of: numbers, E.self))")
+    }
+  }
+
+  /// Checks that an enum's value is none of these.
+  @inlinable
+  public mutating func enumeration<E: ProtoEnum>(_ value: E, _ name: StaticString, notIn numbers: [Int32]) {
+    if numbers.contains(value.rawValue) { unaccepted(value, name, "must not be \(Self.names(of: numbers, E.self))") }
+  }
+
+  @usableFromInline
+  mutating func unaccepted<E: ProtoEnum>(_ value: E, _ name: StaticString, _ description: @autoclosure () -> String) {
+    if value.rawValue == 0 { specified(value, name) } else { add("\(name)", description(), .enumUnknown) }
+  }
+
+  @usableFromInline
+  static func names<E: ProtoEnum>(of numbers: [Int32], _: E.Type) -> String {
+    numbers.map { "\(E(rawValue: $0).protoName.map { "\($0)" } ?? "\($0)")" }.joined(separator: ", ")
+  }
+
   /// Checks that an enum's value is not the unspecified one.
   @inlinable
   public mutating func specified<E: ProtoEnum>(_ value: E, _ name: StaticString) {

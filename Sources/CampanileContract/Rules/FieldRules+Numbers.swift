@@ -1,20 +1,13 @@
-import SwiftProtobuf
-
 extension FieldRules {
-  /// The types of numbers that rules exist for, by their number in `buf.validate.FieldRules`.
-  private static let numberTypes: [UInt64: Google_Protobuf_FieldDescriptorProto.TypeEnum] = [
-    1: .float, 2: .double, 3: .int32, 4: .int64, 5: .uint32, 6: .uint64,
-  ]
-
   /// Reads the bounds of a number: `lt` 2, `lte` 3, `gt` 4, `gte` 5.
   static func range(_ members: [(number: UInt64, value: ArraySlice<UInt8>)], type: UInt64) throws -> NumberRange {
     var range = NumberRange(type: type)
     for (number, value) in members {
       switch (number, type) {
-      case (3, 1): range.highest = "\(Float(bitPattern: UInt32(WireFields.fixed(value))))"
-      case (5, 1): range.lowest = "\(Float(bitPattern: UInt32(WireFields.fixed(value))))"
-      case (3, 2): range.highest = "\(Double(bitPattern: WireFields.fixed(value)))"
-      case (5, 2): range.lowest = "\(Double(bitPattern: WireFields.fixed(value)))"
+      case (3, 1): range.highest = try bound(Float(bitPattern: UInt32(WireFields.fixed(value))))
+      case (5, 1): range.lowest = try bound(Float(bitPattern: UInt32(WireFields.fixed(value))))
+      case (3, 2): range.highest = try bound(Double(bitPattern: WireFields.fixed(value)))
+      case (5, 2): range.lowest = try bound(Double(bitPattern: WireFields.fixed(value)))
       case (2...5, 3...6):
         let raw = try WireFields.number(value)
         let isSigned = type == 3 || type == 4
@@ -28,10 +21,17 @@ extension FieldRules {
       default: throw ContractError("rule \(number) of a number is not supported")
       }
     }
-    if let lowest = range.lowest, let highest = range.highest, compare(lowest, highest, type: type) {
-      range.isPossible = false
-    }
+    let (least, most) = type == 3 ? ("\(Int32.min)", "\(Int32.max)") : type == 5 ? ("0", "\(UInt32.max)") : (nil, nil)
+    for case (let lowest?, let highest?) in [
+      (range.lowest, range.highest), (range.lowest, most), (least, range.highest),
+    ]
+    where isAbove(lowest, highest, type: type) { range.isPossible = false }
     return range
+  }
+
+  private static func bound<Number: BinaryFloatingPoint>(_ value: Number) throws -> String {
+    guard value.isFinite else { throw ContractError("has a bound that is not finite, which is not supported") }
+    return "\(value)"
   }
 
   /// Reads the bounds of a duration: `lte` 4, `gte` 6.
@@ -50,75 +50,11 @@ extension FieldRules {
   }
 
   /// Whether a bound is above another one.
-  private static func compare(_ lowest: String, _ highest: String, type: UInt64) -> Bool {
+  private static func isAbove(_ lowest: String, _ highest: String, type: UInt64) -> Bool {
     switch type {
     case 6: (UInt64(lowest) ?? 0) > (UInt64(highest) ?? 0)
     case 3...5: (Int64(lowest) ?? 0) > (Int64(highest) ?? 0)
     default: (Double(lowest) ?? 0) > (Double(highest) ?? 0)
     }
-  }
-
-  /// Throws if the rules do not suit the field's type, or no value can satisfy them.
-  func check(_ field: FieldShape) throws {
-    switch kind {
-    case .repeated where !field.isRepeated || field.entry != nil, .map where field.entry == nil:
-      throw ContractError("has rules of another type")
-    case .repeated:
-      for rules in elements { try rules.checkValue(field.type, message: field.messageType) }
-    case .map:
-      guard let entry = field.entry else { return }
-      for rules in keys { try rules.checkValue(entry.key, message: "") }
-      for rules in elements { try rules.checkValue(entry.value, message: "") }
-    default:
-      if field.isRepeated, kind != nil { throw ContractError("has rules of another type") }
-      try checkValue(field.type, message: field.messageType)
-    }
-    guard !(elements + keys).contains(where: \.isRequired) else {
-      throw ContractError("has required elements, which is not supported")
-    }
-    try checkPossible()
-  }
-
-  /// Checks the rules of one value.
-  private func checkValue(_ type: Google_Protobuf_FieldDescriptorProto.TypeEnum, message: String) throws {
-    var fits = true
-    switch kind {
-    case nil: break
-    case .repeated, .map: fits = false
-    case .text(_, _, let pattern, _):
-      fits = type == .string
-      if let pattern { _ = try PatternCompiler.expression(pattern) }
-    case .bytes: fits = type == .bytes
-    case .enumeration: fits = type == .enum
-    case .number(let range): fits = Self.numberTypes[range.type] == type
-    case .duration: fits = message == "google.protobuf.Duration"
-    }
-    guard fits else { throw ContractError("has rules of another type") }
-    if isRequired, allowsZero { throw ContractError("is required and ignores an empty value") }
-    guard reason.isEmpty != description.isEmpty || !reason.isEmpty else { return }
-    guard !reason.isEmpty, !description.isEmpty else {
-      throw ContractError("a violation needs a reason and a description")
-    }
-    guard case .text(_, _, let pattern, let values) = kind, pattern != nil || !values.isEmpty else {
-      throw ContractError("describes the violation of a pattern that it does not have")
-    }
-  }
-
-  private func checkPossible() throws {
-    var bounds: [Bounds] = []
-    switch kind {
-    case .text(let characters, let bytes, _, _): bounds = [characters, bytes]
-    case .bytes(let sizes): bounds = [sizes]
-    case .repeated(let counts), .map(let counts): bounds = [counts]
-    case .number(let range):
-      if !range.isPossible { throw ContractError("has bounds that exclude every value") }
-    case .duration(let range):
-      if range.lowest ?? .min > range.highest ?? .max { throw ContractError("has bounds that exclude every value") }
-    case .enumeration, nil: break
-    }
-    for bound in bounds where (bound.min ?? 0) > (bound.max ?? .max) {
-      throw ContractError("needs at least \(bound.min ?? 0) and at most \(bound.max ?? .max)")
-    }
-    for rules in elements + keys { try rules.checkPossible() }
   }
 }

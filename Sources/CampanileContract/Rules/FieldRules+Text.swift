@@ -1,6 +1,8 @@
 extension FieldRules {
-  /// The constraints as phrases, such as `1 to 128 characters`; empty without constraints.
-  package var phrases: [String] {
+  /// Returns the constraints as phrases, such as `1 to 128 characters`; empty without constraints.
+  ///
+  /// - Parameter name: Returns the name of an enum's value.
+  func phrases(named name: (Int32) -> String) -> [String] {
     var phrases: [String] = isRequired ? ["required"] : []
     if isUnreadable { phrases.append("constraints that this version cannot read") }
     switch kind {
@@ -24,17 +26,21 @@ extension FieldRules {
       case (nil, let high?): phrases.append("at most \(high) s")
       case (nil, nil): break
       }
-    case .enumeration(let isDefined, let isSpecified):
-      if isSpecified, !isRequired { phrases.append("required") }
-      if isDefined { phrases.append("a defined value") }
+    case .enumeration(let values):
+      if values.isSpecified, !isRequired { phrases.append("required") }
+      func list(_ numbers: [Int32]) -> String { numbers.map { "`\(name($0))`" }.joined(separator: ", ") }
+      if let listed = values.listed {
+        phrases.append("one of " + list(listed))
+      } else if values.isDefined {
+        phrases.append("a defined value")
+      }
+      if !values.excluded.isEmpty { phrases.append("not " + list(values.excluded)) }
     case .repeated(let counts): phrases += [Self.phrase(counts, "entry", "entries")].compactMap { $0 }
     case .map(let counts): phrases += [Self.phrase(counts, "entry", "entries")].compactMap { $0 }
     }
-    for rules in keys where !rules.phrases.isEmpty {
-      phrases.append("each key: " + rules.phrases.joined(separator: ", "))
-    }
-    for rules in elements where !rules.phrases.isEmpty {
-      phrases.append("each: " + rules.phrases.joined(separator: ", "))
+    for (title, rules) in keys.map({ ("each key: ", $0) }) + elements.map({ ("each: ", $0) }) {
+      let inner = rules.phrases(named: name)
+      if !inner.isEmpty { phrases.append(title + inner.joined(separator: ", ")) }
     }
     return phrases
   }
@@ -67,11 +73,27 @@ extension FieldRules {
       if !values.isEmpty { reasons.insert(reason.isEmpty ? "VALUE_UNKNOWN" : reason) }
     case .bytes(let sizes): add(sizes, tooShort: "TOO_SHORT", tooLong: "TOO_LONG")
     case .number, .duration: reasons.insert("OUT_OF_RANGE")
-    case .enumeration(_, let isSpecified):
+    case .enumeration(let values):
       reasons.insert("ENUM_UNKNOWN")
-      if isSpecified { reasons.insert("ENUM_UNSPECIFIED") }
+      if values.isSpecified { reasons.insert("ENUM_UNSPECIFIED") }
     case .repeated(let counts), .map(let counts): add(counts, tooShort: "REQUIRED", tooLong: "TOO_MANY")
     }
     return (keys + elements).reduce(into: reasons) { $0.formUnion($1.reasons) }
+  }
+}
+
+extension Contract {
+  /// Returns the constraints of a field as phrases, such as `1 to 128 characters`; empty without constraints.
+  package func phrases(of field: Field) -> [String] {
+    let values = enumeration(of: field)?.values ?? []
+    return field.rules.phrases { number in values.first { $0.number == number }?.name ?? "\(number)" }
+  }
+
+  /// Returns the enum of a field, of its elements or of its map's values; nil if they are not enums.
+  package func enumeration(of field: Field) -> Enumeration? {
+    switch field.kind {
+    case .enumeration(let name), .map(_, .enumeration(let name)): enums[name]
+    default: nil
+    }
   }
 }

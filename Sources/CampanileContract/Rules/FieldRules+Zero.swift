@@ -9,7 +9,7 @@ extension FieldRules {
         || !values.isEmpty && !values.contains("")
     case .bytes(let sizes): (sizes.min ?? 0) > 0
     case .repeated(let counts), .map(let counts): (counts.min ?? 0) > 0
-    case .enumeration(_, let isSpecified): isSpecified
+    case .enumeration(let values): values.isSpecified
     case .number(let range):
       (range.lowest.flatMap(Double.init) ?? 0) > 0 || (range.highest.flatMap(Double.init) ?? 0) < 0
     // An absent message satisfies its rules.

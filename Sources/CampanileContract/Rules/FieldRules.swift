@@ -38,7 +38,7 @@ package struct FieldRules: Sendable {
     case bytes(Bounds)
     case number(NumberRange)
     case duration(SecondsRange)
-    case enumeration(isDefined: Bool, isSpecified: Bool)
+    case enumeration(EnumRules)
     case repeated(Bounds)
     case map(Bounds)
   }
@@ -115,10 +115,12 @@ package struct FieldRules: Sendable {
     case (.bytes(var sizes), _):
       sizes.min = max(sizes.min ?? 0, 1)
       kind = .bytes(sizes)
-    case (.enumeration(let isDefined, _), _): kind = .enumeration(isDefined: isDefined, isSpecified: true)
+    case (.enumeration(var values), _):
+      values.refused.insert(0)
+      kind = .enumeration(values)
     case (nil, .string): kind = .text(characters: .init(min: 1), bytes: .init(), pattern: nil, values: [])
     case (nil, .bytes): kind = .bytes(.init(min: 1))
-    case (nil, .enum): kind = .enumeration(isDefined: false, isSpecified: true)
+    case (nil, .enum): kind = .enumeration(EnumRules(refused: [0]))
     default: break
     }
   }
@@ -164,7 +166,7 @@ package struct FieldRules: Sendable {
     case 16:
       let rules = members.filter { $0.number != Self.enumExample }
       examples = try members.filter { $0.number == Self.enumExample }.map { "\(try WireFields.number($0.value))" }
-      if examples.isEmpty || !rules.isEmpty { kind = try Self.enumeration(rules) }
+      if examples.isEmpty || !rules.isEmpty { kind = .enumeration(try EnumRules(rules)) }
     case 18: try list(members)
     case 19: try map(members)
     case 21: kind = .duration(try Self.secondsRange(members))
@@ -195,19 +197,6 @@ package struct FieldRules: Sendable {
     let characters = try bounds(members.filter { ![4, 5, 6, 10].contains($0.number) }, min: 2, max: 3, of: "string")
     let bytes = try bounds(members.filter { [4, 5].contains($0.number) }, min: 4, max: 5, of: "string")
     return .text(characters: characters, bytes: bytes, pattern: pattern, values: values)
-  }
-
-  private static func enumeration(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws -> Kind {
-    var (isDefined, isSpecified) = (false, false)
-    for (number, value) in members {
-      switch number {
-      case 2: isDefined = try WireFields.number(value) != 0
-      // The values may be packed; only zero can be excluded.
-      case 4 where value.allSatisfy { $0 == 0 }: isSpecified = true
-      default: throw ContractError("rule \(number) of enum is not supported, except not_in: 0")
-      }
-    }
-    return .enumeration(isDefined: isDefined, isSpecified: isSpecified)
   }
 
   private mutating func list(_ members: [(number: UInt64, value: ArraySlice<UInt8>)]) throws {

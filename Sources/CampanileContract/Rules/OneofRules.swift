@@ -6,7 +6,10 @@ package struct OneofRules: Sendable {
   /// - Parameter options: The encoded options of the oneof that swift-protobuf does not know.
   package init(_ options: some Sequence<UInt8>) throws {
     for (number, value) in try WireFields.read(options) where number == 1_159 {
-      for (part, value) in try WireFields.read(value) where part == 1 { isRequired = try WireFields.number(value) != 0 }
+      for (part, value) in try WireFields.read(value) {
+        guard part == 1 else { throw ContractError("buf.validate.oneof rule \(part) is not supported") }
+        isRequired = try WireFields.number(value) != 0
+      }
     }
   }
 }

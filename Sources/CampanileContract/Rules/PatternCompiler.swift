@@ -31,6 +31,17 @@ package struct PatternCompiler {
     return try compiler.parts()
   }
 
+  /// Whether the parts of a pattern match a text completely. Neighbouring parts have no common characters.
+  static func matches(_ text: String, _ parts: [Part]) -> Bool {
+    var rest = Array(text.utf8)[...]
+    for part in parts {
+      let count = min(rest.prefix(while: part.characters.contains).count, part.max)
+      guard count >= part.min else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return rest.isEmpty
+  }
+
   private init(_ pattern: String) {
     self.pattern = pattern
     rest = pattern[...].unicodeScalars

@@ -82,9 +82,22 @@ extension SchemaTrees {
     case .bytes: Self.bytes(rules)
     case .int32, .uint32, .int64, .uint64, .float, .double: Self.number(kind, rules)
     case .message("google.protobuf.Duration"): Self.duration(rules)
-    case .enumeration(let name), .message(let name): reference(name)
+    case .enumeration(let name): enumeration(name, rules)
+    case .message(let name): reference(name)
     case .map: .object(["type": .string("object")])
     }
+  }
+
+  /// Returns the schema of an enum's value: a reference, with the accepted names if the rules restrict them.
+  private mutating func enumeration(_ name: String, _ rules: FieldRules?) -> JSONTree {
+    var tree = reference(name)
+    guard case .enumeration(let rules)? = rules?.kind, rules.listed != nil || !rules.excluded.isEmpty else {
+      return tree
+    }
+    // An absent member has the value 0, which a request cannot choose otherwise.
+    let values = (contract.enums[name]?.values ?? []).filter { $0.number != 0 && rules.accepts($0.number) }
+    tree.set("enum", .array(values.map { JSONTree.string($0.name) }))
+    return tree
   }
 
   /// Returns the schema of a map's keys; nil if any text is a key.

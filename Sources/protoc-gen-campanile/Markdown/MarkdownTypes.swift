@@ -33,7 +33,7 @@ struct MarkdownTypes {
         if let oneof = field.oneof { notes.append("At most one field of `\(oneof)` is set.") }
         let comment = MarkdownText.cell(field.documentation)
         table.row([
-          "`\(field.jsonName)`", links.type(field), MarkdownText.cell(field.rules.phrases.joined(separator: ", ")),
+          "`\(field.jsonName)`", links.type(field), MarkdownText.cell(contract.phrases(of: field).joined(separator: ", ")),
           (notes + (comment.isEmpty ? [] : [comment])).joined(separator: " "),
         ])
       }

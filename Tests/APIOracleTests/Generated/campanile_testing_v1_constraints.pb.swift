@@ -148,6 +148,25 @@ nonisolated struct Campanile_Testing_V1_Constraints: @unchecked Sendable {
     set {_uniqueStorage()._someColor = newValue}
   }
 
+  var listedColor: Campanile_Testing_V1_Color {
+    get {_storage._listedColor}
+    set {_uniqueStorage()._listedColor = newValue}
+  }
+
+  var acceptedColor: Campanile_Testing_V1_Color {
+    get {_storage._acceptedColor ?? .unspecified}
+    set {_uniqueStorage()._acceptedColor = newValue}
+  }
+  /// Returns true if `acceptedColor` has been explicitly set.
+  var hasAcceptedColor: Bool {_storage._acceptedColor != nil}
+  /// Clears the value of `acceptedColor`. Subsequent reads from it will return its default value.
+  mutating func clearAcceptedColor() {_uniqueStorage()._acceptedColor = nil}
+
+  var refusedColors: [Campanile_Testing_V1_Color] {
+    get {_storage._refusedColors}
+    set {_uniqueStorage()._refusedColors = newValue}
+  }
+
   var texts: [String] {
     get {_storage._texts}
     set {_uniqueStorage()._texts = newValue}
@@ -171,6 +190,11 @@ nonisolated struct Campanile_Testing_V1_Constraints: @unchecked Sendable {
   var numbered: Dictionary<Int32,Campanile_Testing_V1_Constraints> {
     get {_storage._numbered}
     set {_uniqueStorage()._numbered = newValue}
+  }
+
+  var givenPairs: Dictionary<Int32,Campanile_Testing_V1_Scalars> {
+    get {_storage._givenPairs}
+    set {_uniqueStorage()._givenPairs = newValue}
   }
 
   var ignoredValues: Dictionary<Bool,Campanile_Testing_V1_Constraints> {
@@ -309,7 +333,7 @@ fileprivate nonisolated let _protobuf_package = "campanile.testing.v1"
 
 nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Constraints"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}length\0\u{1}size\0\u{1}given\0\u{1}either\0\u{1}pattern\0\u{1}one\0\u{1}maybe\0\u{1}present\0\u{1}data\0\u{1}blob\0\u{1}small\0\u{1}wide\0\u{1}positive\0\u{1}most\0\u{1}ratio\0\u{1}share\0\u{1}color\0\u{1}known\0\u{3}any_color\0\u{3}some_color\0\u{1}texts\0\u{3}none_or_two\0\u{1}colors\0\u{1}names\0\u{1}numbered\0\u{3}ignored_values\0\u{3}ignored_items\0\u{1}ignored\0\u{1}inner\0\u{1}inners\0\u{1}text\0\u{1}message\0\u{1}number\0\u{1}left\0\u{1}right\0\u{1}scalars\0\u{1}span\0\u{1}least\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}length\0\u{1}size\0\u{1}given\0\u{1}either\0\u{1}pattern\0\u{1}one\0\u{1}maybe\0\u{1}present\0\u{1}data\0\u{1}blob\0\u{1}small\0\u{1}wide\0\u{1}positive\0\u{1}most\0\u{1}ratio\0\u{1}share\0\u{1}color\0\u{1}known\0\u{3}any_color\0\u{3}some_color\0\u{1}texts\0\u{3}none_or_two\0\u{1}colors\0\u{1}names\0\u{1}numbered\0\u{3}ignored_values\0\u{3}ignored_items\0\u{1}ignored\0\u{1}inner\0\u{1}inners\0\u{1}text\0\u{1}message\0\u{1}number\0\u{1}left\0\u{1}right\0\u{1}scalars\0\u{1}span\0\u{1}least\0\u{3}listed_color\0\u{3}accepted_color\0\u{3}refused_colors\0\u{3}given_pairs\0")
 
   fileprivate class _StorageClass {
     var _length: String = String()
@@ -332,11 +356,15 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
     var _known: Campanile_Testing_V1_Color = .unspecified
     var _anyColor: Campanile_Testing_V1_Color = .unspecified
     var _someColor: Campanile_Testing_V1_Color = .unspecified
+    var _listedColor: Campanile_Testing_V1_Color = .unspecified
+    var _acceptedColor: Campanile_Testing_V1_Color? = nil
+    var _refusedColors: [Campanile_Testing_V1_Color] = []
     var _texts: [String] = []
     var _noneOrTwo: [Int32] = []
     var _colors: [Campanile_Testing_V1_Color] = []
     var _names: Dictionary<String,Data> = [:]
     var _numbered: Dictionary<Int32,Campanile_Testing_V1_Constraints> = [:]
+    var _givenPairs: Dictionary<Int32,Campanile_Testing_V1_Scalars> = [:]
     var _ignoredValues: Dictionary<Bool,Campanile_Testing_V1_Constraints> = [:]
     var _ignoredItems: [Campanile_Testing_V1_Constraints] = []
     var _span: SwiftProtobuf.Google_Protobuf_Duration? = nil
@@ -377,11 +405,15 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
       _known = source._known
       _anyColor = source._anyColor
       _someColor = source._someColor
+      _listedColor = source._listedColor
+      _acceptedColor = source._acceptedColor
+      _refusedColors = source._refusedColors
       _texts = source._texts
       _noneOrTwo = source._noneOrTwo
       _colors = source._colors
       _names = source._names
       _numbered = source._numbered
+      _givenPairs = source._givenPairs
       _ignoredValues = source._ignoredValues
       _ignoredItems = source._ignoredItems
       _span = source._span
@@ -488,6 +520,10 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
         case 36: try { try decoder.decodeSingularMessageField(value: &_storage._scalars) }()
         case 37: try { try decoder.decodeSingularMessageField(value: &_storage._span) }()
         case 38: try { try decoder.decodeSingularMessageField(value: &_storage._least) }()
+        case 39: try { try decoder.decodeSingularEnumField(value: &_storage._listedColor) }()
+        case 40: try { try decoder.decodeSingularEnumField(value: &_storage._acceptedColor) }()
+        case 41: try { try decoder.decodeRepeatedEnumField(value: &_storage._refusedColors) }()
+        case 42: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMessageMap<SwiftProtobuf.ProtobufInt32,Campanile_Testing_V1_Scalars>.self, value: &_storage._givenPairs) }()
         default: break
         }
       }
@@ -625,6 +661,18 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
       try { if let v = _storage._least {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 38)
       } }()
+      if _storage._listedColor != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._listedColor, fieldNumber: 39)
+      }
+      try { if let v = _storage._acceptedColor {
+        try visitor.visitSingularEnumField(value: v, fieldNumber: 40)
+      } }()
+      if !_storage._refusedColors.isEmpty {
+        try visitor.visitPackedEnumField(value: _storage._refusedColors, fieldNumber: 41)
+      }
+      if !_storage._givenPairs.isEmpty {
+        try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMessageMap<SwiftProtobuf.ProtobufInt32,Campanile_Testing_V1_Scalars>.self, value: _storage._givenPairs, fieldNumber: 42)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -654,11 +702,15 @@ nonisolated extension Campanile_Testing_V1_Constraints: SwiftProtobuf.Message, S
         if _storage._known != rhs_storage._known {return false}
         if _storage._anyColor != rhs_storage._anyColor {return false}
         if _storage._someColor != rhs_storage._someColor {return false}
+        if _storage._listedColor != rhs_storage._listedColor {return false}
+        if _storage._acceptedColor != rhs_storage._acceptedColor {return false}
+        if _storage._refusedColors != rhs_storage._refusedColors {return false}
         if _storage._texts != rhs_storage._texts {return false}
         if _storage._noneOrTwo != rhs_storage._noneOrTwo {return false}
         if _storage._colors != rhs_storage._colors {return false}
         if _storage._names != rhs_storage._names {return false}
         if _storage._numbered != rhs_storage._numbered {return false}
+        if _storage._givenPairs != rhs_storage._givenPairs {return false}
         if _storage._ignoredValues != rhs_storage._ignoredValues {return false}
         if _storage._ignoredItems != rhs_storage._ignoredItems {return false}
         if _storage._span != rhs_storage._span {return false}

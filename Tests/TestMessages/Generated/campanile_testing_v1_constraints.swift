@@ -27,11 +27,15 @@ package struct Constraints: ValidatedMessage {
   package var known: Color = Color()
   package var anyColor: Color = Color()
   package var someColor: Color = Color()
+  package var listedColor: Color = Color()
+  package var acceptedColor: Color?
+  package var refusedColors: [Color] = []
   package var texts: [String] = []
   package var noneOrTwo: [Int32] = []
   package var colors: [Color] = []
   package var names: [String: [UInt8]] = [:]
   package var numbered: [Int32: Constraints] = [:]
+  package var givenPairs: [Int32: Scalars] = [:]
   package var ignoredValues: [Bool: Constraints] = [:]
   package var ignoredItems: [Constraints] = []
   package var span: ProtoDuration?
@@ -53,7 +57,7 @@ package struct Constraints: ValidatedMessage {
 
   package init() {}
 
-  package init(length: String = "", size: String = "", given: String = "", either: String = "", pattern: String = "", one: String = "", maybe: String? = nil, present: String? = nil, data: [UInt8] = [], blob: [UInt8]? = nil, small: Int32 = 0, wide: Int64? = nil, positive: UInt32 = 0, most: UInt64 = 0, ratio: Double = 0, share: Float = 0, color: Color = Color(), known: Color = Color(), anyColor: Color = Color(), someColor: Color = Color(), texts: [String] = [], noneOrTwo: [Int32] = [], colors: [Color] = [], names: [String: [UInt8]] = [:], numbered: [Int32: Constraints] = [:], ignoredValues: [Bool: Constraints] = [:], ignoredItems: [Constraints] = [], span: ProtoDuration? = nil, least: ProtoDuration? = nil, ignored: Constraints? = nil, inner: Constraints? = nil, inners: [Constraints] = [], choice: Choice? = nil, other: Other? = nil, scalars: Scalars? = nil) {
+  package init(length: String = "", size: String = "", given: String = "", either: String = "", pattern: String = "", one: String = "", maybe: String? = nil, present: String? = nil, data: [UInt8] = [], blob: [UInt8]? = nil, small: Int32 = 0, wide: Int64? = nil, positive: UInt32 = 0, most: UInt64 = 0, ratio: Double = 0, share: Float = 0, color: Color = Color(), known: Color = Color(), anyColor: Color = Color(), someColor: Color = Color(), listedColor: Color = Color(), acceptedColor: Color? = nil, refusedColors: [Color] = [], texts: [String] = [], noneOrTwo: [Int32] = [], colors: [Color] = [], names: [String: [UInt8]] = [:], numbered: [Int32: Constraints] = [:], givenPairs: [Int32: Scalars] = [:], ignoredValues: [Bool: Constraints] = [:], ignoredItems: [Constraints] = [], span: ProtoDuration? = nil, least: ProtoDuration? = nil, ignored: Constraints? = nil, inner: Constraints? = nil, inners: [Constraints] = [], choice: Choice? = nil, other: Other? = nil, scalars: Scalars? = nil) {
     self.length = length
     self.size = size
     self.given = given
@@ -74,11 +78,15 @@ package struct Constraints: ValidatedMessage {
     self.known = known
     self.anyColor = anyColor
     self.someColor = someColor
+    self.listedColor = listedColor
+    self.acceptedColor = acceptedColor
+    self.refusedColors = refusedColors
     self.texts = texts
     self.noneOrTwo = noneOrTwo
     self.colors = colors
     self.names = names
     self.numbered = numbered
+    self.givenPairs = givenPairs
     self.ignoredValues = ignoredValues
     self.ignoredItems = ignoredItems
     self.span = span
@@ -137,24 +145,34 @@ package struct Constraints: ValidatedMessage {
       case 19:
         self.someColor = try reader.enumeration(Color.self)
       case 20:
+        self.listedColor = try reader.enumeration(Color.self)
+      case 21:
+        self.acceptedColor = try reader.enumeration(Color.self)
+      case 22:
+        var moreElements = try reader.beginArray()
+        while moreElements {
+          self.refusedColors.append(try reader.enumeration(Color.self))
+          moreElements = try reader.nextElement()
+        }
+      case 23:
         var moreElements = try reader.beginArray()
         while moreElements {
           self.texts.append(try reader.string())
           moreElements = try reader.nextElement()
         }
-      case 21:
+      case 24:
         var moreElements = try reader.beginArray()
         while moreElements {
           self.noneOrTwo.append(try reader.int32())
           moreElements = try reader.nextElement()
         }
-      case 22:
+      case 25:
         var moreElements = try reader.beginArray()
         while moreElements {
           self.colors.append(try reader.enumeration(Color.self))
           moreElements = try reader.nextElement()
         }
-      case 23:
+      case 26:
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.stringKey()
@@ -162,7 +180,7 @@ package struct Constraints: ValidatedMessage {
           self.names[key] = try reader.bytes()
           moreEntries = try reader.nextMember()
         }
-      case 24:
+      case 27:
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.int32Key()
@@ -170,7 +188,15 @@ package struct Constraints: ValidatedMessage {
           self.numbered[key] = try Constraints(from: &reader)
           moreEntries = try reader.nextMember()
         }
-      case 25:
+      case 28:
+        var moreEntries = try reader.beginObject()
+        while moreEntries {
+          let key = try reader.int32Key()
+          if self.givenPairs[key] != nil { throw reader.duplicateKey() }
+          self.givenPairs[key] = try Scalars(from: &reader)
+          moreEntries = try reader.nextMember()
+        }
+      case 29:
         var moreEntries = try reader.beginObject()
         while moreEntries {
           let key = try reader.boolKey()
@@ -178,42 +204,42 @@ package struct Constraints: ValidatedMessage {
           self.ignoredValues[key] = try Constraints(from: &reader)
           moreEntries = try reader.nextMember()
         }
-      case 26:
+      case 30:
         var moreElements = try reader.beginArray()
         while moreElements {
           self.ignoredItems.append(try Constraints(from: &reader))
           moreElements = try reader.nextElement()
         }
-      case 27:
-        self.span = try ProtoDuration(from: &reader)
-      case 28:
-        self.least = try ProtoDuration(from: &reader)
-      case 29:
-        self.box_ignored = .init(try Constraints(from: &reader))
-      case 30:
-        self.box_inner = .init(try Constraints(from: &reader))
       case 31:
+        self.span = try ProtoDuration(from: &reader)
+      case 32:
+        self.least = try ProtoDuration(from: &reader)
+      case 33:
+        self.box_ignored = .init(try Constraints(from: &reader))
+      case 34:
+        self.box_inner = .init(try Constraints(from: &reader))
+      case 35:
         var moreElements = try reader.beginArray()
         while moreElements {
           self.inners.append(try Constraints(from: &reader))
           moreElements = try reader.nextElement()
         }
-      case 32:
+      case 36:
         if self.choice != nil { throw reader.oneofConflict() }
         self.choice = .text(try reader.string())
-      case 33:
+      case 37:
         if self.choice != nil { throw reader.oneofConflict() }
         self.choice = .message(try Constraints(from: &reader))
-      case 34:
+      case 38:
         if self.choice != nil { throw reader.oneofConflict() }
         self.choice = .number(try reader.uint32())
-      case 35:
+      case 39:
         if self.other != nil { throw reader.oneofConflict() }
         self.other = .left(try reader.string())
-      case 36:
+      case 40:
         if self.other != nil { throw reader.oneofConflict() }
         self.other = .right(try reader.enumeration(Color.self))
-      case 37:
+      case 41:
         self.scalars = try Scalars(from: &reader)
       default: break
       }
@@ -231,9 +257,9 @@ package struct Constraints: ValidatedMessage {
       if name.matches("blob") { return 9 }
       if name.matches("wide") { return 11 }
       if name.matches("most") { return 13 }
-      if name.matches("span") { return 27 }
-      if name.matches("text") { return 32 }
-      if name.matches("left") { return 35 }
+      if name.matches("span") { return 31 }
+      if name.matches("text") { return 36 }
+      if name.matches("left") { return 39 }
     case 5:
       if name.matches("given") { return 2 }
       if name.matches("maybe") { return 6 }
@@ -242,42 +268,50 @@ package struct Constraints: ValidatedMessage {
       if name.matches("share") { return 15 }
       if name.matches("color") { return 16 }
       if name.matches("known") { return 17 }
-      if name.matches("texts") { return 20 }
-      if name.matches("names") { return 23 }
-      if name.matches("least") { return 28 }
-      if name.matches("inner") { return 30 }
-      if name.matches("right") { return 36 }
+      if name.matches("texts") { return 23 }
+      if name.matches("names") { return 26 }
+      if name.matches("least") { return 32 }
+      if name.matches("inner") { return 34 }
+      if name.matches("right") { return 40 }
     case 6:
       if name.matches("length") { return 0 }
       if name.matches("either") { return 3 }
-      if name.matches("colors") { return 22 }
-      if name.matches("inners") { return 31 }
-      if name.matches("number") { return 34 }
+      if name.matches("colors") { return 25 }
+      if name.matches("inners") { return 35 }
+      if name.matches("number") { return 38 }
     case 7:
       if name.matches("pattern") { return 4 }
       if name.matches("present") { return 7 }
-      if name.matches("ignored") { return 29 }
-      if name.matches("message") { return 33 }
-      if name.matches("scalars") { return 37 }
+      if name.matches("ignored") { return 33 }
+      if name.matches("message") { return 37 }
+      if name.matches("scalars") { return 41 }
     case 8:
       if name.matches("positive") { return 12 }
       if name.matches("anyColor") { return 18 }
-      if name.matches("numbered") { return 24 }
+      if name.matches("numbered") { return 27 }
     case 9:
       if name.matches("any_color") { return 18 }
       if name.matches("someColor") { return 19 }
-      if name.matches("noneOrTwo") { return 21 }
+      if name.matches("noneOrTwo") { return 24 }
     case 10:
       if name.matches("some_color") { return 19 }
+      if name.matches("givenPairs") { return 28 }
     case 11:
-      if name.matches("none_or_two") { return 21 }
+      if name.matches("listedColor") { return 20 }
+      if name.matches("none_or_two") { return 24 }
+      if name.matches("given_pairs") { return 28 }
     case 12:
-      if name.matches("ignoredItems") { return 26 }
+      if name.matches("listed_color") { return 20 }
+      if name.matches("ignoredItems") { return 30 }
     case 13:
-      if name.matches("ignoredValues") { return 25 }
-      if name.matches("ignored_items") { return 26 }
+      if name.matches("acceptedColor") { return 21 }
+      if name.matches("refusedColors") { return 22 }
+      if name.matches("ignoredValues") { return 29 }
+      if name.matches("ignored_items") { return 30 }
     case 14:
-      if name.matches("ignored_values") { return 25 }
+      if name.matches("accepted_color") { return 21 }
+      if name.matches("refused_colors") { return 22 }
+      if name.matches("ignored_values") { return 29 }
     default: break
     }
     return -1
@@ -481,6 +515,33 @@ package struct Constraints: ValidatedMessage {
       writer.name(",\"least\":")
       value.encode(to: &writer)
     }
+    if self.listedColor.rawValue != 0 {
+      writer.name(",\"listedColor\":")
+      writer.enumeration(self.listedColor)
+    }
+    if let value = self.acceptedColor {
+      writer.name(",\"acceptedColor\":")
+      writer.enumeration(value)
+    }
+    if !self.refusedColors.isEmpty {
+      writer.name(",\"refusedColors\":")
+      let array = writer.beginArray()
+      for element in self.refusedColors {
+        writer.nextElement()
+        writer.enumeration(element)
+      }
+      writer.endArray(array)
+    }
+    if !self.givenPairs.isEmpty {
+      writer.name(",\"givenPairs\":")
+      let entries = writer.beginObject()
+      for key in self.givenPairs.keys.sorted() {
+        guard let value = self.givenPairs[key] else { continue }
+        writer.key(key)
+        value.encode(to: &writer)
+      }
+      writer.endObject(entries)
+    }
     writer.endObject(object)
   }
 
@@ -523,6 +584,16 @@ package struct Constraints: ValidatedMessage {
     violations.specified(self.known, "known")
     violations.specified(self.anyColor, "anyColor")
     violations.specified(self.someColor, "someColor")
+    violations.enumeration(self.listedColor, "listedColor", in: [0, 1])
+    if let value = self.acceptedColor {
+      violations.enumeration(value, "acceptedColor", in: [1])
+    }
+    for (index, value) in self.refusedColors.enumerated() {
+      let count = violations.count
+      violations.specified(value, "")
+      violations.enumeration(value, "", notIn: [2])
+      violations.move(after: count, into: "refusedColors", index: index)
+    }
     violations.entries(self.texts.count, "texts", min: 1, max: 3)
     for (index, value) in self.texts.enumerated() {
       let count = violations.count
@@ -549,7 +620,6 @@ package struct Constraints: ValidatedMessage {
       violations.bytes(value, "", max: 2)
       violations.move(after: count, into: "names", key: key)
     }
-    violations.entries(self.numbered.count, "numbered", min: 1)
     for key in self.numbered.keys.sorted() {
       guard let value = self.numbered[key] else { continue }
       let count = violations.count
@@ -557,6 +627,7 @@ package struct Constraints: ValidatedMessage {
       value.validate(into: &violations)
       violations.move(after: count, into: "numbered", key: "\(key)")
     }
+    violations.entries(self.givenPairs.count, "givenPairs", min: 1)
     violations.entries(self.ignoredItems.count, "ignoredItems", max: 2)
     if let value = self.span {
       violations.duration(value, "span", from: 1, to: 60)

@@ -23,11 +23,15 @@ export interface Constraints {
   known?: Color | undefined;
   anyColor?: Color | undefined;
   someColor?: Color | undefined;
+  listedColor?: Color | undefined;
+  acceptedColor?: Color | undefined;
+  refusedColors?: Color[] | undefined;
   texts?: string[] | undefined;
   noneOrTwo?: number[] | undefined;
   colors?: Color[] | undefined;
   names?: Record<string, Base64> | undefined;
   numbered?: Record<string, Constraints> | undefined;
+  givenPairs?: Record<string, Scalars> | undefined;
   ignoredValues?: Record<string, Constraints> | undefined;
   ignoredItems?: Constraints[] | undefined;
   span?: Duration | undefined;
