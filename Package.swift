@@ -16,7 +16,7 @@ let products = [
   "GRDB.swift": ["GRDB", "GRDBSQLite"],
   "hdrhistogram-swift": ["Histogram"],
   "swift-argument-parser": ["ArgumentParser"],
-  "swift-collections": ["DequeModule"],
+  "swift-collections": ["DequeModule", "HeapModule"],
   "swift-configuration": ["Configuration"],
   "swift-log": ["Logging"],
   "swift-metrics": ["CoreMetrics", "Metrics", "MetricsTestKit"],
@@ -96,8 +96,8 @@ let libraries: [Target] = [
     "CampanileService", "CampanileStore", "SwiftCSV"),
   library("Echo", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
-    "Gateway", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-    "CampanileStore", "Logging", "NIOCore"),
+    "Gateway", uses: "AsyncHTTPClient", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "CampanileStore", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix"),
   library(
     "GatewayHTTP", uses: "CCampanile", "CClientFiles", "CampanileAPI", "CampanileBase", "CampanileCodec",
     "CampanileContract", "CampanileCrypto", "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1",
@@ -123,8 +123,8 @@ let libraries: [Target] = [
     "NIOHTTP1", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
   library(
     "APNsSimulator", uses: "APNs", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-    "CampanileRPC", "CampanileRuntime", "CampanileService", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2",
-    "NIOPosix", "NIOSSL"),
+    "CampanileRPC", "CampanileRuntime", "CampanileService", "DequeModule", "HeapModule", "NIOCore", "NIOHPACK",
+    "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
     "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1",

@@ -16,6 +16,8 @@ public final class Gateway: Sendable {
   let keys: KeyStore
   /// The sessions of the console.
   package let sessions: ConsoleSessions
+  /// The sign-in of the console at the token issuer; nil if it is not configured.
+  package let issuerSignIn: IssuerSignIn?
   private let watches = WatchStreams()
   /// Ends the streams whose credential was revoked or has expired.
   private let endStale: @Sendable () -> Void
@@ -92,7 +94,14 @@ public final class Gateway: Sendable {
       sessions = try ConsoleSessions(
         store: store, keys: ring, audit: audit, limits: configuration.console, onEnd: endStale)
     } catch { throw RPCError(.internalError, "the system has no random bytes", reason: "RANDOM_UNAVAILABLE") }
-    tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
+    let tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
+    self.tokens = tokens
+    issuerSignIn = configuration.issuerSignIn.flatMap { [sessions] registration in
+      guard let tokens, let issuer = configuration.tokens?.issuer else { return nil }
+      return IssuerSignIn(
+        registration, issuer: issuer, tokens: tokens, links: sessions.links, exchange: configuration.issuerExchange,
+        nowMs: ring.nowMs, logger: logger)
+    }
     admission = Admission(limits)
     replies = ReplyStore(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
   }

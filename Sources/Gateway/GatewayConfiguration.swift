@@ -29,6 +29,8 @@ public struct GatewayConfiguration: Sendable {
   public var console = ConsoleLimits()
   /// The path of the web console, such as `/console`; `nil` if it is not served.
   public var consolePath: String?
+  /// Lets users of the console sign in at the issuer of `tokens`; `nil` if they cannot.
+  public var issuerSignIn: IssuerConfiguration?
   /// Timeout of a unary call that sets none.
   public var timeoutMsDefault: Int64 = 30_000
   public var frameBytesMax = 4 * 1024 * 1024
@@ -55,6 +57,8 @@ public struct GatewayConfiguration: Sendable {
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   /// The environment in which connections to backends are opened; tests replace it.
   package var clientEnvironment = ClientEnvironment()
+  /// Sends requests to the issuer; tests replace it.
+  package var issuerExchange: any IssuerExchanging = IssuerExchange()
 
   public init(backends: [BackendConfiguration], methods: [MethodDescriptor], internalToken: String? = nil) {
     self.backends = backends

@@ -104,10 +104,11 @@ import Testing
     #expect(encrypted.credential(of: head(.POST, [cookie, ("Origin", "http://127.0.0.1:7480")])) == nil)
     #expect(encrypted.credential(of: head()) == nil)
     #expect(
-      encrypted.header("v", maxAgeS: 5).value
+      encrypted.format.header("v", maxAgeS: 5).value
         == "__Host-campanile_console=v; Path=/; Max-Age=5; HttpOnly; SameSite=Strict; Secure")
     #expect(
-      plain.header("v", maxAgeS: -1).value == "campanile_console=v; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+      plain.format.header("v", maxAgeS: -1).value == "campanile_console=v; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+    )
   }
 
   @Test func signInBodiesHaveExactlyOneWay() throws {

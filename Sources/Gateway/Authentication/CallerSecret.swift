@@ -13,6 +13,8 @@ package struct CallerSecret: Sendable {
     case session = "ccs_"
     /// The token of a one-use link to the console.
     case link = "csl_"
+    /// The cookie of a sign-in at the token issuer.
+    case issuer = "csi_"
 
     package var prefix: String { rawValue }
   }

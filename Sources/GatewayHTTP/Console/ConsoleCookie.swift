@@ -10,7 +10,6 @@ struct ConsoleCookie: Sendable {
   /// The header of the console's own requests. Forms and links cannot send it; scripts of other origins can only after
   /// a preflight.
   static let header = "x-campanile-console"
-  private static let valueBytesMax = 64
   /// The types of bodies; none of them can be sent by a form.
   private static let bodyTypes: Set<String> = ["application/json", "application/connect+json"]
   /// The type of contents that the page uploads. Forms cannot send PUT.
@@ -21,14 +20,8 @@ struct ConsoleCookie: Sendable {
   /// Nil if callers may use any host name for the gateway.
   let hostGuard: HostGuard?
 
-  var name: String { isEncrypted ? "__Host-campanile_console" : "campanile_console" }
-
-  /// Returns the header that sets the cookie, or with an empty value clears it.
-  func header(_ value: String, maxAgeS: Int64) -> DialectAnswer.Header {
-    DialectAnswer.Header(
-      name: "Set-Cookie",
-      value: "\(name)=\(value); Path=/; Max-Age=\(max(0, maxAgeS)); HttpOnly; SameSite=Strict"
-        + (isEncrypted ? "; Secure" : ""))
+  var format: CookieFormat {
+    CookieFormat(plainName: "campanile_console", isSecure: isEncrypted, sameSite: "Strict")
   }
 
   /// Returns the value of the cookie if it counts as the credential of a request: the console's page has caused it, and
@@ -37,7 +30,7 @@ struct ConsoleCookie: Sendable {
     guard head.headers.contains(name: "cookie"), !hasOtherCredential(head),
       isOwn(method: head.method.rawValue, head.headers)
     else { return nil }
-    return value(in: head)
+    return format.value(in: head.headers)
   }
 
   /// Returns whether the console's own page has caused a request.
@@ -79,22 +72,5 @@ struct ConsoleCookie: Sendable {
   private func hasOtherCredential(_ head: HTTPRequestHead) -> Bool {
     head.headers.contains(name: "authorization") || head.headers.contains(name: PresentedSession.metadataKey)
       || head.uri.contains("\(HTTPPlanner.queryToken)=")
-  }
-
-  /// Returns the cookie's value; nil without one, and if there are two, because another site of the same domain may
-  /// have set one of them.
-  private func value(in head: HTTPRequestHead) -> String? {
-    var found: [Substring] = []
-    for header in head.headers["cookie"] {
-      for pair in header.split(separator: ";") {
-        let text = pair.drop { $0 == " " || $0 == "\t" }
-        guard let equals = text.firstIndex(of: "="), text[..<equals] == name else { continue }
-        found.append(text[text.index(after: equals)...])
-      }
-    }
-    guard found.count == 1, let value = found.first.map({ String($0).trimmingSpaces }),
-      value.utf8.count <= Self.valueBytesMax
-    else { return nil }
-    return value
   }
 }

@@ -5,10 +5,13 @@ import CampanileRPC
 import Gateway
 import NIOHTTP1
 
-/// Serves `POST` and `DELETE` of the console's session: signing in and out.
+/// Serves the console's session: `POST` signs in, `DELETE` signs out, and `GET` returns the issuer at which users can
+/// sign in.
 struct ConsoleSignIn: HTTPDialect {
-  static let methods = ["POST", "DELETE"]
+  static let methods = ["GET", "POST", "DELETE"]
   let console: ConsoleFrontend
+  /// The token issuer; nil if nobody can sign in there.
+  let issuer: String?
 
   func plan(_ request: RequestHead, segments: [Substring]) throws(RPCError) -> DialectPlan? {
     guard request.path == console.sessionPath else { return nil }
@@ -16,17 +19,26 @@ struct ConsoleSignIn: HTTPDialect {
     guard Self.methods.contains(request.method) else {
       return .unserved(allowed: Self.methods, authorization) { .rest($0) }
     }
-    let userAgent = request["user-agent"] ?? ""
-    let isSignIn = request.method == "POST"
-    let plan = DialectPlan(
-      access: .open, takesBody: isSignIn, authorization: authorization, failure: { .rest($0) }
-    ) { body, calls throws(RPCError) in
-      isSignIn
-        ? try await signIn(body, calls, userAgent: userAgent) : try await signOut(authorization, calls)
-    }
+    let plan = plan(request, authorization)
     guard console.cookie.isOwn(method: request.method, request.headers) else { return plan.refused(with: Self.foreign) }
-    do throws(RPCError) { try request.checkJSONBody(isTaken: isSignIn) } catch { return plan.refused(with: error) }
+    do throws(RPCError) { try request.checkJSONBody(isTaken: plan.takesBody) } catch {
+      return plan.refused(with: error)
+    }
     return plan
+  }
+
+  private func plan(_ request: RequestHead, _ authorization: String?) -> DialectPlan {
+    let userAgent = request["user-agent"] ?? ""
+    return DialectPlan(
+      access: request.method == "GET" ? .none : .open, takesBody: request.method == "POST",
+      authorization: authorization, failure: { .rest($0) }
+    ) { [method = request.method] body, calls throws(RPCError) in
+      switch method {
+      case "POST": try await signIn(body, calls, userAgent: userAgent)
+      case "DELETE": try await signOut(authorization, calls)
+      default: DialectAnswer(200, .object(issuer.map { ["issuer": .string($0)] } ?? [:]))
+      }
+    }
   }
 
   private static let foreign = RPCError(
@@ -48,7 +60,7 @@ struct ConsoleSignIn: HTTPDialect {
         "id": .string(opened.session.id), "principal": .string(opened.session.principalName),
       ]
       var answer = DialectAnswer(200, .object(["session": .object(view)]))
-      answer.headers.append(console.cookie.header(opened.cookie, maxAgeS: (leftMs + 999) / 1000))
+      answer.headers.append(console.cookie.format.header(opened.cookie, maxAgeS: (leftMs + 999) / 1000))
       return answer
     } catch {
       if error.code == .unauthenticated || error.code == .failedPrecondition || error.code == .resourceExhausted {
@@ -90,7 +102,7 @@ struct ConsoleSignIn: HTTPDialect {
       }
     }
     var answer = DialectAnswer(200, .object([:]))
-    answer.headers.append(console.cookie.header("", maxAgeS: 0))
+    answer.headers.append(console.cookie.format.header("", maxAgeS: 0))
     return answer
   }
 

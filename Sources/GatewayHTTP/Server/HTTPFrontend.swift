@@ -61,7 +61,10 @@ public final class HTTPFrontend: Sendable {
     var allDialects = dialects
     if let console {
       files.merge(ConsoleFiles.files(at: console.path)) { _, file in file }
-      allDialects.insert(ConsoleSignIn(console: console), at: 0)
+      allDialects.insert(ConsoleSignIn(console: console, issuer: gateway.issuerSignIn?.issuer), at: 0)
+      if let issuer = gateway.issuerSignIn {
+        allDialects.insert(ConsoleIssuerPages(console: console, issuer: issuer), at: 0)
+      }
     }
     planner = HTTPPlanner(
       table: table, crossOrigin: configuration.crossOrigin, files: files, hostGuard: configuration.hostGuard,

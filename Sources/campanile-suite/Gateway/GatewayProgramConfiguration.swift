@@ -20,6 +20,10 @@ enum GatewayProgramConfiguration {
   static let console = "console"
   static let noConsole = "no-console"
   static let consolePath = "console-path"
+  static let consoleURL = "console-url"
+  static let consoleClientID = "console-client-id"
+  static let consoleClientSecret = "console-client-secret"
+  static let consoleIssuerScopes = "console-issuer-scopes"
   static let dialects = "dialects"
   static let insecureCookies = "insecure-cookies"
   static let firebaseApp = "firebase-app"
@@ -85,6 +89,11 @@ enum GatewayProgramConfiguration {
       .bool(console, help: "serve the web console over HTTP (default: only if host is a loopback address)"),
       .bool(noConsole, help: "do not serve the web console"),
       .string(consolePath, default: "/console", help: "path of the web console: / and one segment"),
+      .string(consoleURL, help: "public URL of the web console, such as https://push.example/console"),
+      .string(consoleClientID, help: "client of the web console at the token issuer; lets users sign in there"),
+      .secret(consoleClientSecret, help: "secret of that client, unless it is a public one"),
+      .list(
+        consoleIssuerScopes, default: [], maximumCount: 16, help: "scopes that a sign-in at the token issuer asks for"),
       .list(
         dialects, default: [], maximumCount: 16,
         help: "apps whose own HTTP APIs to serve as well: \(Dialect.allCases.map(\.rawValue).joined(separator: ", "))"),
@@ -172,28 +181,13 @@ enum GatewayProgramConfiguration {
     configuration.secondAttempts.hedgeMs = hedgeMs > 0 ? Int64(hedgeMs) : nil
     configuration.tokens = try tokenPolicy(settings)
     configuration.consolePath = try servedConsolePath(settings)
+    configuration.issuerSignIn = try issuerSignIn(settings, issuer: configuration.tokens?.issuer)
     let resolveMs = try settings.int(backendResolveMs)
     configuration.resolveMs = resolveMs > 0 ? Int64(resolveMs) : nil
     configuration.memoryBytesMax = try MemoryConfiguration.memoryBytesMax(settings)
     configuration.memoryProbe = MemoryProbe(
       residentBytes: { ProcessMemory.residentBytes() }, release: { ProcessMemory.release() })
     return configuration
-  }
-
-  /// Returns the path of the console; nil if it is not served.
-  private static func servedConsolePath(_ settings: Settings) throws -> String? {
-    let path = try settings.string(consolePath)
-    guard path.wholeMatch(of: /\/[A-Za-z0-9_-]{1,64}/) != nil else {
-      throw invalid(consolePath, "must be / and one segment of A-Z a-z 0-9 _ -")
-    }
-    guard !["/sdk", "/healthz", "/readyz"].contains(path) else { throw invalid(consolePath, "is in use") }
-    let isOn = try settings.bool(console)
-    if try settings.bool(noConsole) {
-      guard !isOn else { throw invalid(noConsole, "contradicts --\(console)") }
-      return nil
-    }
-    guard try settings.bool(CommonConfiguration.httpEnabled) else { return nil }
-    return try isOn || HostPort.isLoopback(settings.string(CommonConfiguration.host)) ? path : nil
   }
 
   private static func gatewayLimits(_ settings: Settings) throws -> GatewayLimits {
@@ -247,7 +241,7 @@ enum GatewayProgramConfiguration {
     return policy
   }
 
-  private static func invalid(_ key: String, _ why: String) -> RPCError {
+  static func invalid(_ key: String, _ why: String) -> RPCError {
     RPCError(.invalidArgument, "--\(key): \(why)", reason: "CONFIGURATION_INVALID", processed: false)
   }
 

@@ -17,6 +17,8 @@ enum TokenFault: Error, Sendable, Hashable {
   case subjectInvalid
   case deviceInvalid
   case typeWrong
+  /// The token was issued for another sign-in, or to another client.
+  case nonceWrong
 }
 
 /// A JSON Web Token in its compact form (RFC 7519, RFC 7515 section 3.1), parsed but not yet verified.
@@ -50,11 +52,15 @@ struct JSONWebToken: Sendable {
     var nbf: Double?
     var scope: Texts?
     var scp: Texts?
+    /// The value of the request for an ID token (OpenID Connect Core section 2).
+    var nonce: String?
+    /// The client to which a token with several audiences was issued.
+    var azp: String?
     /// The device that the token is bound to.
     var device: String?
 
     enum CodingKeys: String, CodingKey {
-      case iss, sub, aud, exp, nbf, scope, scp
+      case iss, sub, aud, exp, nbf, scope, scp, nonce, azp
       case device = "campanile_device"
     }
   }

@@ -53,6 +53,29 @@ final class TokenAuthority: Sendable {
     }
   }
 
+  /// Returns the identity in an ID token (OpenID Connect Core section 3.1.3.7), with the rights of the access token that
+  /// came with it.
+  ///
+  /// An access token that the gateway would not accept, such as an opaque one, grants nothing more: the rights are then
+  /// those of the ID token.
+  func identify(_ response: IssuerTokens, clientID: String, nonce: String) throws(TokenFault) -> TokenPolicy.Grant {
+    let token = try JSONWebToken(response.idToken)
+    _ = try state.withLock { $0.keys }.verify(token)
+    var idPolicy = policy
+    (idPolicy.audiences, idPolicy.type) = ([clientID], nil)
+    var grant = try idPolicy.grant(token, services: ring.services, nowMs: ring.nowMs())
+    let isOnlyAudience = token.claims.aud?.all.count == 1
+    guard token.claims.nonce == nonce, token.claims.azp.map({ $0 == clientID }) ?? isOnlyAudience else {
+      throw .nonceWrong
+    }
+    if let text = response.accessToken, JSONWebToken.isPlausible(text), case .success(let access) = check(text),
+      access.principal.name == grant.principal.name
+    {
+      grant.scopes = access.scopes
+    }
+    return grant
+  }
+
   private func credential(_ grant: TokenPolicy.Grant, _ signer: TokenSigner, _ digest: SHA256Digest) -> Credential {
     let share = ring.shares.share(of: grant.principal.name, nowNs: MonotonicClock.nowNs())
     return Credential(

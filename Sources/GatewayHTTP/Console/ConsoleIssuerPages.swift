@@ -1,0 +1,60 @@
+import CampanileAPI
+import CampanileBase
+import CampanileCodec
+import CampanileRPC
+import Gateway
+
+/// Serves the two addresses of a sign-in at the token issuer, to which browsers navigate: `issuer`, which sends them to
+/// the issuer's page, and `issuer/callback`, to which the issuer sends them back.
+///
+/// Both respond with a redirection. A failure leads to the console with its reason in the fragment, `#issuer=REASON`.
+struct ConsoleIssuerPages: HTTPDialect {
+  let console: ConsoleFrontend
+  let issuer: IssuerSignIn
+
+  func plan(_ request: RequestHead, segments: [Substring]) throws(RPCError) -> DialectPlan? {
+    let beginPath = console.path + "/issuer"
+    let isReturn = request.path == beginPath + "/callback"
+    guard isReturn || request.path == beginPath else { return nil }
+    let authorization = request["authorization"]
+    guard request.method == "GET" else { return .unserved(allowed: ["GET"], authorization) { .rest($0) } }
+    let (query, secret) = (String(request.query), cookie.value(in: request.headers))
+    return DialectPlan(
+      access: .open, takesBody: false, authorization: authorization, failure: { .rest($0) }
+    ) { _, calls in
+      isReturn ? await finish(query, secret, calls) : await begin(calls)
+    }
+  }
+
+  /// The cookie of a sign-in. The issuer's page leads back here from another site, which `Lax` allows.
+  private var cookie: CookieFormat {
+    CookieFormat(
+      plainName: "campanile_console_issuer", isSecure: issuer.configuration.consoleURL.hasPrefix("https:"),
+      sameSite: "Lax")
+  }
+
+  private func begin(_ calls: InnerCalls) async -> DialectAnswer {
+    do throws(RPCError) {
+      let (location, secret) = try await issuer.begin()
+      return redirection(location, cookie.header(secret, maxAgeS: IssuerSignIn.attemptS))
+    } catch { return await failed(error, calls) }
+  }
+
+  private func finish(_ query: String, _ secret: String?, _ calls: InnerCalls) async -> DialectAnswer {
+    do throws(RPCError) {
+      let link = try await issuer.finish(query: query, secret: secret)
+      return redirection("\(issuer.configuration.consoleURL)/#link=\(link)", cookie.header("", maxAgeS: 0))
+    } catch { return await failed(error, calls) }
+  }
+
+  private func failed(_ error: RPCError, _ calls: InnerCalls) async -> DialectAnswer {
+    await console.sessions.signInFailed(
+      .issuer, address: CallTransport.host(of: calls.remoteAddress), reason: error.reason)
+    return redirection(
+      "\(issuer.configuration.consoleURL)/#issuer=\(error.reason)", cookie.header("", maxAgeS: 0))
+  }
+
+  private func redirection(_ location: String, _ cookie: DialectAnswer.Header) -> DialectAnswer {
+    DialectAnswer(303, nil, headers: [.init(name: "Location", value: location), cookie])
+  }
+}
