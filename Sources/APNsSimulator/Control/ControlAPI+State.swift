@@ -143,9 +143,10 @@ extension ControlAPI {
       return ControlReply.object { $0.members(key, screen) }
     }
     let (after, limit) = (query["after"] ?? "", try limit(query))
-    let all = simulator.state.withLock { $0.screens }
-    let (keys, hasMore) = Simulator.State.page(all, after: after, limit: limit)
-    let page = keys.compactMap { key in all[key].map { (key: key, screen: $0) } }
+    let (page, hasMore) = simulator.state.withLock { state in
+      let (keys, hasMore) = state.page(after: after, limit: limit)
+      return (keys.compactMap { key in state.screens[key].map { (key: key, screen: $0) } }, hasMore)
+    }
     return ControlReply.object { reply in
       reply.member("screens", page) { reply, entry in reply.members(entry.key, entry.screen) }
       if hasMore { reply.member("next", page.last?.key) }

@@ -2,34 +2,44 @@ import APNs
 import CampanileAPI
 import CampanileCodec
 
-extension Simulator.State {
+/// What a screen shows at a moment: copies of the state, from which a message is made without its lock.
+struct ScreenView: Sendable {
   /// Maximum time for which an ended activity remains on the Lock Screen ("Starting and updating Live Activities with
   /// ActivityKit push notifications").
   static let dismissalMsMax: Int64 = 4 * 3_600_000
 
-  /// Returns a screen with its newest state; nil if there is none with this key.
-  func message(_ key: String, nowMs: Int64) -> SimulatedScreen? {
-    guard let screen = screens[key] else { return nil }
-    let record = devices[key]
+  var key: String
+  var screen: Screen
+  /// Nil for a channel, or a token that is not tracked.
+  var record: DeviceRecord?
+  var newest: ShownState?
+  /// Nil for a channel.
+  var device: String?
+  var isConnected: Bool
+  var updatesPerHourMax: Int
+  var nowMs: Int64
+
+  /// The screen with its newest state.
+  var message: SimulatedScreen {
     let channelID = ScreenID.channelID(key: key)
+    let discardCounts: [String: Int64] = Dictionary(
+      screen.discards.map { ($0.key.rawValue, Int64($0.value)) }
+    ) { $1 }
     var message = SimulatedScreen(
-      id: ScreenID.text(key: key), kind: channelID == nil ? screen.kind.message : .channel, app: screen.bundleID,
-      environment: (record?.environment ?? .any).rawValue, channelId: channelID ?? screen.channelID ?? "",
-      connected: true, status: status(screen, nowMs: nowMs), state: newestState(screen, key),
-      stateCount: Int64(screen.stateCount), attributesType: screen.attributesType ?? "",
-      attributesJson: screen.attributes ?? "", startCount: Int64(screen.starts), updateCount: Int64(screen.updates),
+      id: ScreenID.text(key: key), app: screen.bundleID, connected: isConnected, status: status, state: newestState,
+      stateCount: Int64(screen.stateCount), startCount: Int64(screen.starts), updateCount: Int64(screen.updates),
       endCount: Int64(screen.ends), alertCount: Int64(screen.alerts), backgroundCount: Int64(screen.backgrounds),
-      reloadCount: Int64(screen.reloads), highPriorityCount: Int64(screen.highPriority),
-      discardCounts: Dictionary(screen.discards.map { ($0.key.rawValue, Int64($0.value)) }) { $1 },
+      reloadCount: Int64(screen.reloads), highPriorityCount: Int64(screen.highPriority), discardCounts: discardCounts,
       updateTime: ProtoTimestamp(millisecondsSince1970: screen.updatedAtMs))
-    if channelID == nil {
-      message.device = device(ofToken: key)
-      message.connected = !offlineDevices.contains(message.device)
-    }
-    if limits.updatesPerHourMax > 0 {
+    message.kind = channelID == nil ? screen.kind.message : .channel
+    message.environment = (record?.environment ?? .any).rawValue
+    message.device = device ?? ""
+    message.channelId = channelID ?? screen.channelID ?? ""
+    message.attributesType = screen.attributesType ?? ""
+    message.attributesJson = screen.attributes ?? ""
+    if updatesPerHourMax > 0 {
       message.budget = ScreenBudget(
-        usedCount: Int32(clamping: screen.budget.used(nowMs: nowMs)),
-        limitCount: Int32(clamping: limits.updatesPerHourMax))
+        usedCount: Int32(clamping: screen.budget.used(nowMs: nowMs)), limitCount: Int32(clamping: updatesPerHourMax))
     }
     message.lastDiscard = screen.lastDiscard.map {
       ScreenDiscard(
@@ -42,10 +52,7 @@ extension Simulator.State {
     return message
   }
 
-  /// Returns the retained states of a screen, oldest first.
-  func stateMessages(_ key: String) -> [ScreenState] { histories.states(key).map(\.message) }
-
-  private func status(_ screen: Screen, nowMs: Int64) -> ScreenStatus {
+  private var status: ScreenStatus {
     guard screen.event != nil else { return .noActivity }
     if screen.event == .end {
       let ends = Self.dismissalMs(screen.dismissalDateSeconds, endedAtMs: screen.endedAtMs ?? screen.updatedAtMs)
@@ -60,9 +67,9 @@ extension Simulator.State {
     return max(0, seconds) * 1_000
   }
 
-  /// Returns the newest state. Its payload may no longer be retained; the screen itself has the rest.
-  private func newestState(_ screen: Screen, _ key: String) -> ScreenState? {
-    if let newest = histories.newest(key) { return newest.message }
+  /// The newest state. Its payload may no longer be retained; the screen itself has the rest.
+  private var newestState: ScreenState? {
+    if let newest { return newest.message }
     guard screen.stateCount > 0 else { return nil }
     var state = ScreenState(
       number: Int64(screen.stateCount), showTime: ProtoTimestamp(millisecondsSince1970: screen.updatedAtMs),
@@ -75,6 +82,18 @@ extension Simulator.State {
           screen.dismissalDateSeconds, endedAtMs: screen.endedAtMs ?? screen.updatedAtMs))
     }
     return state
+  }
+}
+
+extension Simulator.State {
+  /// Returns a screen as it is now; nil if there is none with this key.
+  func view(_ key: String, nowMs: Int64) -> ScreenView? {
+    guard let screen = screens[key] else { return nil }
+    let device = ScreenID.channelID(key: key) == nil ? device(ofToken: key) : nil
+    return ScreenView(
+      key: key, screen: screen, record: devices[key], newest: histories.newest(key), device: device,
+      isConnected: device.map { !offlineDevices.contains($0) } ?? true, updatesPerHourMax: limits.updatesPerHourMax,
+      nowMs: nowMs)
   }
 }
 
@@ -97,7 +116,7 @@ extension ShownState {
     state.relevanceScore = content.relevanceScore
     if content.event == .end {
       state.dismissalTime = ProtoTimestamp(
-        millisecondsSince1970: Simulator.State.dismissalMs(content.dismissalDateSeconds, endedAtMs: shownAtMs))
+        millisecondsSince1970: ScreenView.dismissalMs(content.dismissalDateSeconds, endedAtMs: shownAtMs))
     }
     return state
   }

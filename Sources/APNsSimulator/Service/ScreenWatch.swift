@@ -38,22 +38,22 @@ struct ScreenWatch: Sendable {
     after position: ResumeToken, only: String?, app: String
   ) throws(RPCError) -> (events: [(Int64, WatchScreensResponse.Event)], last: Int64) {
     let nowMs = simulator.nowMs()
-    return try simulator.state.withLock { state throws(RPCError) in
+    let (changes, last) = try simulator.state.withLock { state throws(RPCError) in
       let keys = try state.screenLog.entries(after: position.sequence, limit: pageRows)
       var seen: Set<String> = []
-      var events: [(Int64, WatchScreensResponse.Event)] = []
+      var changes: [(sequence: Int64, key: String, view: ScreenView?)] = []
       for (index, key) in keys.enumerated().reversed() {
         guard only == nil || only == key, seen.insert(key).inserted else { continue }
-        let screen = state.message(key, nowMs: nowMs)
-        if let screen, !app.isEmpty, screen.app != app { continue }
-        events.append(
-          (
-            position.sequence + Int64(index) + 1,
-            screen.map { .screen($0) } ?? .removedScreenId(ScreenID.text(key: key))
-          ))
+        let view = state.view(key, nowMs: nowMs)
+        if let view, !app.isEmpty, view.screen.bundleID != app { continue }
+        changes.append((position.sequence + Int64(index) + 1, key, view))
       }
-      return (events.reversed(), position.sequence + Int64(keys.count))
+      return (changes, position.sequence + Int64(keys.count))
     }
+    let events = changes.reversed().map { change -> (Int64, WatchScreensResponse.Event) in
+      (change.sequence, change.view.map { .screen($0.message) } ?? .removedScreenId(ScreenID.text(key: change.key)))
+    }
+    return (events, last)
   }
 }
 

@@ -27,38 +27,37 @@ public struct SimulatorService: SimulatorServiceProtocol {
       user: "", pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["screens", request.app, request.device], parts: 1, limits: limits)
     let nowMs = simulator.nowMs()
-    // The state of this moment, so that pushes do not wait for the sort.
-    let state = simulator.state.withLock { $0 }
-    let (keys, hasMore) = Simulator.State.page(
-      state.screens, after: query.position.first ?? "", limit: query.pageSize
-    ) { key, screen in
-      guard request.app.isEmpty || screen.bundleID == request.app else { return false }
-      guard !request.device.isEmpty else { return true }
-      return ScreenID.channelID(key: key) == nil && state.device(ofToken: key) == request.device
+    let (views, hasMore, position) = simulator.state.withLock { state in
+      let (keys, hasMore) = state.page(after: query.position.first ?? "", limit: query.pageSize) { key, screen in
+        guard request.app.isEmpty || screen.bundleID == request.app else { return false }
+        guard !request.device.isEmpty else { return true }
+        return ScreenID.channelID(key: key) == nil && state.device(ofToken: key) == request.device
+      }
+      return (keys.compactMap { state.view($0, nowMs: nowMs) }, hasMore, state.screenLog.present)
     }
     var page = PageRows<(key: String, screen: SimulatedScreen)>(
       countMax: query.pageSize, sizeBytesMax: limits.pageBytesMax)
-    for key in keys {
-      guard let screen = state.message(key, nowMs: nowMs) else { continue }
-      guard page.add((key, screen), sizeBytes: screen.sizeBytes) else { break }
+    for view in views {
+      let screen = view.message
+      guard page.add((view.key, screen), sizeBytes: screen.sizeBytes) else { break }
     }
     let last = hasMore || page.hasMore ? page.items.last : nil
     return ListScreensResponse(
       screens: page.items.map(\.screen), nextPageToken: last.map { query.token([$0.key]) } ?? "",
-      resumeToken: state.screenLog.present.text(user: ScreenWatch.scope))
+      resumeToken: position.text(user: ScreenWatch.scope))
   }
 
   public func getScreen(_ request: GetScreenRequest, context: CallContext) async throws -> GetScreenResponse {
     try context.requireOperator()
     try request.checkConstraints()
     let nowMs = simulator.nowMs()
-    let response = ScreenID.key(request.screenId).flatMap { key in
+    let found = ScreenID.key(request.screenId).flatMap { key in
       simulator.state.withLock { state in
-        state.message(key, nowMs: nowMs).map { GetScreenResponse(screen: $0, states: state.stateMessages(key)) }
+        state.view(key, nowMs: nowMs).map { (view: $0, states: state.histories.states(key)) }
       }
     }
-    guard let response else { throw Self.missing(request.screenId) }
-    return response
+    guard let found else { throw Self.missing(request.screenId) }
+    return GetScreenResponse(screen: found.view.message, states: found.states.map(\.message))
   }
 
   public func watchScreens(
@@ -84,13 +83,10 @@ public struct SimulatorService: SimulatorServiceProtocol {
     let before = query.position.first.flatMap { Int64($0) } ?? .max
     let key = ScreenID.key(request.screenId)
     let (found, position) = simulator.state.withLock { state in
-      let matching = state.log.entries(before: before).filter { push in
+      let matching = state.log.entries(before: before, limit: query.pageSize + 1) { push in
         (request.screenId.isEmpty || push.screenKey == key) && (request.apnsId.isEmpty || push.id == request.apnsId)
       }
-      return (
-        Array(matching.prefix(query.pageSize + 1)),
-        state.presentPush
-      )
+      return (matching, state.presentPush)
     }
     let (pushes, nextPageToken) = query.page(found) { [String($0.sequence)] }
     return ListSimulatedPushesResponse(
@@ -177,11 +173,11 @@ public struct SimulatorService: SimulatorServiceProtocol {
     guard ScreenID.channelID(key: key) == nil else {
       throw RPCError.refused("screenId", "is a channel, which has no token", .screenWithoutToken)
     }
-    let screen = simulator.change { state in
-      state.reject(key, rejection).flatMap { _ in state.message(key, nowMs: nowMs) }
+    let view = simulator.change { state in
+      state.reject(key, rejection).flatMap { _ in state.view(key, nowMs: nowMs) }
     }
-    guard let screen else { throw Self.missing(request.screenId) }
-    return InvalidateScreenResponse(screen: screen)
+    guard let view else { throw Self.missing(request.screenId) }
+    return InvalidateScreenResponse(screen: view.message)
   }
 
   private static func missing(_ id: String) -> RPCError {

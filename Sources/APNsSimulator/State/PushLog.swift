@@ -50,9 +50,14 @@ struct PushLog: Sendable {
     sequence >= (entries.first.map { $0.sequence - 1 } ?? lastSequence) && sequence <= lastSequence
   }
 
-  /// Returns entries before the sequence number, newest first.
-  func entries(before sequence: Int64) -> some Sequence<LoggedPush> {
-    entries.reversed().lazy.filter { $0.sequence < sequence }
+  /// Returns at most `limit` matching entries before the sequence number, newest first.
+  func entries(before sequence: Int64, limit: Int, where isMatch: (LoggedPush) -> Bool) -> [LoggedPush] {
+    var found: [LoggedPush] = []
+    for push in entries.reversed() where push.sequence < sequence && isMatch(push) {
+      guard found.count < limit else { break }
+      found.append(push)
+    }
+    return found
   }
 
   /// Returns at most `limit` entries after the sequence number, in order.

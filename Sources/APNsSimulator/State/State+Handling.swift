@@ -61,8 +61,7 @@ extension Simulator.State {
     return PushContext(
       method: request.method, path: request.path, screenKey: screenKey, fields: request.fields,
       bodyBytes: request.bodyBytes, provider: provider, connectionIssue: connection.issue, lastIssue: lastIssue,
-      device: device, channel: channel,
-      nowMs: nowMs)
+      device: device, channel: channel, nowMs: nowMs)
   }
 
   private func channel(_ id: String?, of bundleID: String) -> ChannelRecord? {

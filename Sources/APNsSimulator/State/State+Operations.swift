@@ -1,5 +1,6 @@
 import APNs
 import CampanileService
+import HeapModule
 
 /// Changes that the control API and SimulatorService share.
 extension Simulator.State {
@@ -43,11 +44,21 @@ extension Simulator.State {
   }
 
   /// Returns the keys of at most `limit` screens after `key`, sorted, and whether there are more.
-  static func page(
-    _ screens: [String: Screen], after key: String, limit: Int,
-    where isMatch: (String, Screen) -> Bool = { _, _ in true }
-  ) -> (keys: ArraySlice<String>, hasMore: Bool) {
-    let keys = screens.filter { $0.key > key && isMatch($0.key, $0.value) }.keys.sorted()
-    return (keys.prefix(limit), keys.count > limit)
+  ///
+  /// Pushes wait meanwhile, and there may be a million screens: only the keys of the page are collected and sorted.
+  func page(
+    after key: String, limit: Int, where isMatch: (String, Screen) -> Bool = { _, _ in true }
+  ) -> (keys: [String], hasMore: Bool) {
+    var first: Heap<String> = []
+    for (id, screen) in screens where id > key && isMatch(id, screen) {
+      if first.count <= limit {
+        first.insert(id)
+      } else if let last = first.max, id < last {
+        first.replaceMax(with: id)
+      }
+    }
+    let hasMore = first.count > limit
+    if hasMore { first.removeMax() }
+    return (first.unordered.sorted(), hasMore)
   }
 }
