@@ -51,7 +51,9 @@ function ended(expired) {
 
 // The secret of a one-use link leaves the address bar at once.
 const link = /^#link=(csl_[\w-]+)$/.exec(location.hash)?.[1];
-if (location.hash.startsWith("#link=")) history.replaceState(null, "", "#/");
+// So does the reason of a sign-in at the token issuer that has failed.
+const issuerFailure = /^#issuer=([A-Z_]+)$/.exec(location.hash)?.[1];
+if (/^#(link|issuer)=/.test(location.hash)) history.replaceState(null, "", "#/");
 
 /** @type {ReturnType<typeof connect> | undefined} */
 let live;
@@ -80,9 +82,9 @@ append(document.body, () => {
         h("p", null, errorText(t, current.error)), h("button", { type: "button", class: "primary", onclick: start }, t.failure.retry)));
     }
     if (current.state !== "in") {
-      const host = h("div", null), secret = usedLink ? undefined : link;
+      const host = h("div", null), [secret, failure] = usedLink ? [] : [link, issuerFailure];
       void import("./pages/signin/signin.js").then(({ signIn }) => append(host, signIn({
-        root, headers, language: preferences.value.language, link: secret, done: start,
+        root, headers, language: preferences.value.language, link: secret, issuerFailure: failure, done: start,
         expired: current.state === "signedOut" && current.expired ? t.sessionEnded : "",
       })));
       usedLink = true;

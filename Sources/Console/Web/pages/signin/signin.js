@@ -1,4 +1,4 @@
-// The sign-in: a one-use link, an API key, or a lodge member's name and PIN.
+// The sign-in: a one-use link, an API key, a lodge member's name and PIN, or an account at the token issuer.
 // The response sets a cookie that scripts cannot read.
 
 import { field } from "../../parts.js";
@@ -12,11 +12,13 @@ import { it } from "./texts.it.js";
  * @param {Record<string, string>} options.headers
  * @param {"en" | "it"} options.language
  * @param {string | undefined} options.link The secret of a one-use link.
+ * @param {string | undefined} options.issuerFailure The reason for which a sign-in at the token issuer has failed.
  * @param {string} options.expired Why the sign-in is shown again; empty at first.
  * @param {() => void} options.done
  */
-export function signIn({ root, headers, language, link, expired, done }) {
-  const t = { en, it }[language], error = signal(""), isBusy = signal(link !== undefined);
+export function signIn({ root, headers, language, link, issuerFailure, expired, done }) {
+  const t = { en, it }[language], isBusy = signal(link !== undefined), issuer = signal("");
+  const error = signal(issuerFailure ? t.issuerErrors[issuerFailure === "ISSUER_REFUSED" ? "refused" : issuerFailure === "ISSUER_UNAVAILABLE" ? "unavailable" : "invalid"] : "");
   const way = signal(/** @type {"key" | "lodge"} */ ("key"));
 
   /** @param {keyof typeof t.errors} kind @param {object} body */
@@ -33,6 +35,10 @@ export function signIn({ root, headers, language, link, expired, done }) {
     isBusy.value = false;
   };
   if (link) void submit("link", { link });
+  // Without a response the other ways remain.
+  fetch(new URL("session", root), { headers }).then((response) => response.json(), () => ({})).then((found) => {
+    if (typeof found.issuer === "string") issuer.value = new URL(found.issuer).host;
+  }, () => {});
 
   /** @param {Event} event */
   const onsubmit = (event) => {
@@ -54,5 +60,6 @@ export function signIn({ root, headers, language, link, expired, done }) {
     ]),
     show(error, () => h("p", { class: "message bad", role: "alert" }, error)),
     h("button", { class: "primary", disabled: isBusy }, () => isBusy.value && link ? t.linkUsed : t.submit),
+    show(issuer, () => h("a", { class: "button", href: new URL("issuer", root).href }, t.withIssuer(issuer.value))),
     h("hr", null), h("p", { class: "muted" }, t.link), h("pre", null, "campanile console")));
 }

@@ -2,6 +2,7 @@ export const en = {
   title: "Sign in to Campanile",
   withKey: "API key",
   withLodge: "Lodge member",
+  withIssuer: (host = "") => `Sign in at ${host}`,
   key: "API key",
   keyHint: "Begins with cmp_. It is exchanged for a session and not stored.",
   name: "Name",
@@ -15,5 +16,10 @@ export const en = {
     lodge: "The name or the PIN is wrong.",
     many: "Too many attempts. Wait a minute and try again.",
     unreachable: "The gateway does not respond.",
+  },
+  issuerErrors: {
+    refused: "The token issuer refused the sign-in.",
+    unavailable: "The token issuer does not respond as it should. The log of the gateway has the reason.",
+    invalid: "The sign-in at the token issuer could not be finished. Try again in this browser, within ten minutes.",
   },
 };

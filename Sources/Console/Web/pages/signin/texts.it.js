@@ -5,6 +5,7 @@ export const it = {
   title: "Accedi a Campanile",
   withKey: "Chiave API",
   withLodge: "Membro di loggia",
+  withIssuer: (host = "") => `Accedi tramite ${host}`,
   key: "Chiave API",
   keyHint: "Inizia con cmp_. Viene scambiata con una sessione e non è conservata.",
   name: "Nome",
@@ -18,5 +19,10 @@ export const it = {
     lodge: "Il nome o il PIN è sbagliato.",
     many: "Troppi tentativi. Aspetta un minuto e riprova.",
     unreachable: "Il gateway non risponde.",
+  },
+  issuerErrors: {
+    refused: "L’emittente dei token ha rifiutato l’accesso.",
+    unavailable: "L’emittente dei token non risponde come dovrebbe. Il motivo è nel log del gateway.",
+    invalid: "L’accesso tramite l’emittente dei token non è stato completato. Riprova con questo browser, entro dieci minuti.",
   },
 };
