@@ -8,6 +8,7 @@ package struct AccessAnnotation: Sendable {
 
   /// The extension number in MethodOptions.
   private static let extensionNumber: UInt64 = 50_740
+  private static let errorsNumber: UInt64 = 50_742
 
   init() {}
 
@@ -23,6 +24,13 @@ package struct AccessAnnotation: Sendable {
         default: break
         }
       }
+    }
+  }
+
+  /// Reads the `campanile.rpc.v1.errors` option of a method: stable reasons that its comment need not name.
+  static func reasons(_ options: Google_Protobuf_MethodOptions) throws -> [String] {
+    try WireFields.read(options.unknownFields.data).filter { $0.number == errorsNumber }.flatMap { option in
+      try WireFields.read(option.value).filter { $0.number == 1 }.map { String(decoding: $0.value, as: UTF8.self) }
     }
   }
 

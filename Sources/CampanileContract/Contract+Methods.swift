@@ -33,6 +33,8 @@ extension Contract {
     package let idempotency: Google_Protobuf_MethodOptions.IdempotencyLevel
     package let isDeprecated: Bool
     package let access: AccessAnnotation
+    /// The reasons of errors that the option lists.
+    let listedReasons: [String]
     /// The main HTTP rule, then the additional ones.
     package let httpRules: [HTTPAnnotation]
 
@@ -61,6 +63,7 @@ extension Contract {
       idempotency = method.options.idempotencyLevel
       isDeprecated = method.options.deprecated
       access = try scope.reading.read({ try AccessAnnotation(method.options) }, otherwise: AccessAnnotation())
+      listedReasons = try scope.reading.read({ try AccessAnnotation.reasons(method.options) }, otherwise: [])
       httpRules = try scope.reading.read({ try HTTPAnnotation.all(of: method.options) }, otherwise: [])
     }
   }

@@ -30,41 +30,6 @@ extension Contract {
     }
     return .object(members)
   }
-
-  /// The stable reasons of the errors that the comments and the constraints of a method name, sorted.
-  package func reasons(of method: Method) -> [String] {
-    let service = services.first { $0.name == method.service }
-    let named = method.documentation.reasons + (service?.documentation.reasons ?? [])
-    let statuses = Self.statuses
-    let values = Set(enums.values.flatMap(\.values).map(\.name))
-    // Comments abbreviate the values of enums: NO_PUSH is PRIORITY_NO_PUSH.
-    let stated = Set(named).filter { word in
-      !statuses.contains(word) && !values.contains { $0 == word || $0.hasSuffix("_" + word) }
-    }
-    var seen: Set<String> = []
-    return stated.union(constraintReasons(of: method.requestType, &seen)).sorted()
-  }
-
-  private func constraintReasons(of message: String, _ seen: inout Set<String>) -> Set<String> {
-    guard seen.insert(message).inserted, let message = messages[message] else { return [] }
-    var reasons: Set<String> = []
-    for field in message.fields {
-      reasons.formUnion(field.rules.reasons)
-      // Ignored messages too: the service validates what an update changes, and the entries of a batch one by one.
-      switch field.kind {
-      case .message(let type), .map(_, .message(let type)):
-        reasons.formUnion(constraintReasons(of: type, &seen))
-      default: break
-      }
-    }
-    return reasons
-  }
-
-  /// The names of gRPC's statuses that look like reasons.
-  private static let statuses: Set<String> = [
-    "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION", "OUT_OF_RANGE", "DATA_LOSS",
-  ]
 }
 
 extension HTTPAnnotation {

@@ -8,6 +8,8 @@ package struct Contract: Sendable {
   package private(set) var messages: [String: Message] = [:]
   /// The enums by full name.
   package private(set) var enums: [String: Enumeration] = [:]
+  /// Words of comments that look like reasons of errors, but are values of enums.
+  private(set) var enumWords: Set<String> = []
 
   /// Maximum depth of nested messages; deeper ones are left out.
   package static let depthMax = 32
@@ -49,6 +51,7 @@ package struct Contract: Sendable {
         enums[added.name] = added
       }
     }
+    enumWords = Self.words(of: enums.values)
   }
 
   private mutating func add(

@@ -13,14 +13,7 @@ public struct DeliveryService: DeliveryServiceProtocol {
     _ request: RecordDeliveriesRequest, context: CallContext
   ) async throws -> RecordDeliveriesResponse {
     try context.requireOperator()
-    var violations = Violations()
-    request.validate(into: &violations)
-    for (index, delivery) in request.deliveries.enumerated() {
-      if let outcome = delivery.record?.outcome, ![.pushed, .noToken, .rejected].contains(outcome) {
-        violations.add("deliveries[\(index)].record.outcome", "must be PUSHED, NO_TOKEN or REJECTED", .enumUnknown)
-      }
-    }
-    try violations.check()
+    try request.checkConstraints()
     return RecordDeliveriesResponse(recordedCount: Int32(clamping: try await repository.record(request.deliveries)))
   }
 

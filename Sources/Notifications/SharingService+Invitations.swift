@@ -11,7 +11,6 @@ extension SharingService {
     let nowMs = repository.clockMs()
     var violations = Violations()
     request.validate(into: &violations)
-    InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.shareExpireTime, "shareExpireTime", nowMs: nowMs, &violations)
     InvitationRules.expireTime(request.expireTime, nowMs: nowMs, &violations)
     let idempotency = try IdempotentRequest(

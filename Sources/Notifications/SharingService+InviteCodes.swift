@@ -13,7 +13,6 @@ extension SharingService {
     let usesMax = notifications.limits.sharesPerBucketMax
     var violations = Violations()
     request.validate(into: &violations)
-    InvitationRules.role(request.role, highest: .publisher, &violations)
     if request.maxUses > usesMax {
       violations.add("maxUses", "must be 0 to \(usesMax)", .outOfRange)
     }

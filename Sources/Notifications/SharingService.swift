@@ -17,7 +17,6 @@ public struct SharingService: SharingServiceProtocol {
     let user = try context.requireUser()
     var violations = Violations()
     request.validate(into: &violations)
-    InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
     try violations.check()
     let share = BucketShare(userId: request.userId, role: request.role, expireTime: request.expireTime)

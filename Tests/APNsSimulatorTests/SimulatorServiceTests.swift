@@ -184,7 +184,16 @@ import Testing
         == "fault.answer.httpStatus OUT_OF_RANGE")
     #expect(
       await reason(Fault(effect: .delay(.init(minimum: .init(milliseconds: 2), maximum: .init(milliseconds: 1)))))
-        == "fault.delay OUT_OF_RANGE")
+        == "fault.delay.maximum OUT_OF_RANGE")
+    for seconds in [-1, 601] {
+      #expect(
+        await reason(Fault(effect: .delay(.init(maximum: .init(seconds: Int64(seconds))))))
+          == "fault.delay.maximum OUT_OF_RANGE")
+    }
+    for seconds in [-1, 86_401] {
+      let answer = FaultAnswer(reason: "TooManyRequests", retryAfter: .init(seconds: Int64(seconds)))
+      #expect(await reason(Fault(effect: .answer(answer))) == "fault.answer.retryAfter OUT_OF_RANGE")
+    }
     #expect(await reason(Fault(effect: .close(.init()), probability: 2)) == "fault.probability OUT_OF_RANGE")
     let past = ProtoTimestamp(millisecondsSince1970: nowMs)
     #expect(await reason(Fault(effect: .close(.init()), endTime: past)) == "fault.endTime TIME_PAST")

@@ -61,6 +61,11 @@ import Testing
     #expect(contract.reasons(of: try method("BatchCreateNotifications")).contains("ENUM_UNKNOWN"))
   }
 
+  @Test func reasonsIncludeThoseOfTheOption() throws {
+    #expect(contract.reasons(of: try method("GetBucket")) == ["BUCKET_NOT_FOUND"])
+    #expect(contract.reasons(of: try method("SetDeviceConnection")).contains("DEVICES_EXHAUSTED"))
+  }
+
   @Test func enumsHaveTheExampleOfTheirRules() throws {
     #expect(contract.commandLine(of: try method("RecordDeliveries")).contains(#""outcome":"DELIVERY_OUTCOME_PUSHED""#))
   }

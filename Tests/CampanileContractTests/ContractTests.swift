@@ -28,6 +28,14 @@ import Testing
     #expect(bucket.field("id")?.documentation.text.hasPrefix("Set by the server") == true)
   }
 
+  @Test func listsOfEnumsHaveTheNamesOfTheirValues() throws {
+    let request = try #require(contract.messages["campanile.notifications.v1.CreateInviteCodeRequest"])
+    let role = try #require(request.field("role"))
+    #expect(contract.phrases(of: role) == ["required", "one of `BUCKET_ROLE_READER`, `BUCKET_ROLE_PUBLISHER`"])
+    #expect(role.rules.reasons == ["ENUM_UNKNOWN", "ENUM_UNSPECIFIED"])
+    #expect(contract.example(of: role) == .string("BUCKET_ROLE_READER"))
+  }
+
   /// Every request of the suite with constraints: its example must be free of violations that come from them.
   @Test func examplesHaveTheRequiredFields() throws {
     #expect(

@@ -127,7 +127,7 @@ def test_setting_decides_who_may_export(start):
         assert "error" not in link.stream("LodgeService/ExportCsv", italian)[1]
         # There is no lower role than a secretary.
         weak = {"settings": {"exportRole": "MEMBER_ROLE_MEMBER"}}
-        assert link.refusal("LodgeService/UpdateLodgeSettings", weak) == "INVALID_ARGUMENT OUT_OF_RANGE"
+        assert link.refusal("LodgeService/UpdateLodgeSettings", weak) == "INVALID_ARGUMENT ENUM_UNKNOWN"
 
 
 def test_secretaries_maintain_degrees_but_no_other_data(start):

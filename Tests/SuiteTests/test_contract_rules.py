@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import declared_reasons
 import pytest
 from google.protobuf import descriptor_pb2
 
@@ -123,3 +124,27 @@ def test_batches_share_their_error(messages):
     assert len(results) >= 2
     for name, message in results.items():
         assert {field.type_name for field in message.field if field.name == "error"} == {".campanile.rpc.v1.BatchError"}, name
+
+
+# Reasons that no call ends with.
+INTERNAL_REASONS = {
+    "HTTPActionResult.swift": "the failed requests of actions, in ActionRun",
+    "NoticeSender.swift": "the response of Notifications to Attendance",
+}
+
+
+def test_every_reason_of_a_service_is_declared_by_one_of_its_methods():
+    declared = declared_reasons.of_package()
+    missing = [f"{target}/{file}: {reason}" for package, target in declared_reasons.SOURCES.items()
+               for reason, file in declared_reasons.in_sources(target).items()
+               if reason not in declared[package] and file not in INTERNAL_REASONS]
+    assert not missing, "declare these by campanile.rpc.v1.errors"
+
+
+def test_listed_reasons_exist(files, includes):
+    """A misspelt reason would never be returned."""
+    options = "\n".join((ROOT / "protos" / file.name).read_text() for file in files)
+    listed = set(re.findall('"([A-Z_0-9]+)"', "\n".join(re.findall(r"rpc\.v1\.errors\) = (.*?);", options, re.DOTALL))))
+    sources = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift") if "Generated" not in path.parts)
+    known = set(re.findall('"([A-Z][A-Z_0-9]+)"', sources)) | set(re.findall('reason: "([A-Z_0-9]+)"', options))
+    assert len(listed) > 100 and listed <= known, listed - known

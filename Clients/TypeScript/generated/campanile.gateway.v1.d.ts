@@ -174,7 +174,9 @@ export type SignInMethod =
   | "SIGN_IN_METHOD_LINK"
   | "SIGN_IN_METHOD_API_KEY"
   /** The name and PIN of a member of the lodge. */
-  | "SIGN_IN_METHOD_LODGE";
+  | "SIGN_IN_METHOD_LODGE"
+  /** An account at the token issuer. */
+  | "SIGN_IN_METHOD_ISSUER";
 
 /** ConsoleSession is a session of the web console, without its cookie. */
 export interface ConsoleSession {

@@ -115,6 +115,15 @@ export declare const EchoService: {
   readonly fail: UnaryMethod<FailRequest, FailResponse>;
 };
 
+/**
+ * MethodErrors lists errors of a method. Its comment and the constraints of its request name further ones, and some can
+ * occur in every method (docs/reference).
+ */
+export interface MethodErrors {
+  /** The stable reasons, UPPER_SNAKE. */
+  reasons?: string[] | undefined;
+}
+
 export type ListServicesRequest = Record<string, never>;
 
 export interface ListServicesResponse {

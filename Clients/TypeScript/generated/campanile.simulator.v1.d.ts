@@ -65,6 +65,7 @@ export interface FaultAnswer {
 /** FaultDelay is a random time in a range, up to 10 minutes. */
 export interface FaultDelay {
   minimum?: Duration | undefined;
+  /** At least the minimum. */
   maximum?: Duration | undefined;
 }
 

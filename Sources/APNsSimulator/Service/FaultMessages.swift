@@ -5,9 +5,6 @@ import CampanileCodec
 import CampanileRPC
 
 extension FaultRule {
-  private static let delayMsMax: Int64 = 600_000
-  private static let retryAfterSecondsMax: Int64 = 86_400
-
   /// Creates a rule from a valid message. Throws INVALID_ARGUMENT for values that do not fit together.
   init(_ fault: Fault, nowMs: Int64) throws(RPCError) {
     var violations = Violations()
@@ -31,28 +28,20 @@ extension FaultRule {
   private static func action(_ effect: Fault.Effect?, _ violations: inout Violations) -> FaultAction? {
     switch effect {
     case .answer(let answer):
-      guard answer.httpStatus == 0 || answer.httpStatus >= 200 else {
-        violations.add("fault.answer.httpStatus", "must be 0 or from 200 to 599", .outOfRange)
-        return nil
-      }
       let known = APNsReason.known(answer.reason)
       guard let status = answer.httpStatus > 0 ? Int(answer.httpStatus) : known?.status else {
         violations.add("fault.answer.httpStatus", "is required for a reason that is not Apple's", .required)
         return nil
       }
-      let retryAfter = answer.retryAfter?.milliseconds
-      guard (0...retryAfterSecondsMax * 1_000).contains(retryAfter ?? 0) else {
-        violations.add("fault.answer.retryAfter", "must be at most a day", .outOfRange)
-        return nil
-      }
       return .answer(
         Refusal(
           APNsReason(text: answer.reason, status: status), "scripted",
-          timestampMs: answer.timestampTime?.millisecondsSince1970, retryAfterSeconds: retryAfter.map { $0 / 1_000 }))
+          timestampMs: answer.timestampTime?.millisecondsSince1970,
+          retryAfterSeconds: answer.retryAfter.map { $0.milliseconds / 1_000 }))
     case .delay(let delay):
       let (minMs, maxMs) = (delay.minimum?.milliseconds ?? 0, delay.maximum?.milliseconds ?? 0)
-      guard minMs >= 0, minMs <= maxMs, maxMs <= delayMsMax else {
-        violations.add("fault.delay", "must be a range from 0 to 10 minutes", .outOfRange)
+      guard minMs <= maxMs else {
+        violations.add("fault.delay.maximum", "must be at least the minimum", .outOfRange)
         return nil
       }
       return .delay(minMs: minMs, maxMs: maxMs)

@@ -24,8 +24,6 @@ enum LodgeRules {
     switch field {
     case .timeZone where LodgeCalendar(settings.timeZone) == nil:
       violations.add("\(path).timeZone", "must be an IANA time zone", .timeZoneUnknown)
-    case .exportRole where settings.exportRole == .member:
-      violations.add("\(path).exportRole", "must be SECRETARY or ADMIN", .outOfRange)
     default: break
     }
   }

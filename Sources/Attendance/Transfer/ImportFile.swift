@@ -26,9 +26,6 @@ struct ImportFile: Sendable {
         throw .invalidField("header", "must not be repeated", .fieldNotAllowed)
       }
       try request.checkConstraints()
-      guard header.table != .summary else {
-        throw .invalidField("header.table", "cannot be imported", .enumUnknown)
-      }
       self.header = header
     case .chunk(let chunk):
       guard header != nil else {

@@ -385,7 +385,7 @@ public struct LodgeSettings: ValidatedMessage {
       violations.absent("checkInClosesAfter")
     }
     violations.enumeration(self.language, "language")
-    violations.enumeration(self.exportRole, "exportRole")
+    violations.enumeration(self.exportRole, "exportRole", in: [0, 2, 3])
     if let value = self.notices {
       let count = violations.count
       value.validate(into: &violations)
@@ -696,8 +696,7 @@ public struct ImportCsvRequest: ValidatedMessage {
     }
 
     public func validate(into violations: inout Violations) {
-      violations.enumeration(self.table, "table")
-      violations.specified(self.table, "table")
+      violations.enumeration(self.table, "table", in: [1, 2, 3])
       violations.text(self.requestId, "requestId", max: 64)
     }
   }

@@ -12,6 +12,8 @@ public enum SignInMethod: ProtoEnum {
   case apiKey
   /// The name and PIN of a member of the lodge.
   case lodge
+  /// An account at the token issuer.
+  case issuer
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
 
@@ -23,6 +25,7 @@ public enum SignInMethod: ProtoEnum {
     case 1: self = .link
     case 2: self = .apiKey
     case 3: self = .lodge
+    case 4: self = .issuer
     default: self = .unrecognized(rawValue)
     }
   }
@@ -33,6 +36,7 @@ public enum SignInMethod: ProtoEnum {
     case .link: 1
     case .apiKey: 2
     case .lodge: 3
+    case .issuer: 4
     case .unrecognized(let number): number
     }
   }
@@ -43,6 +47,7 @@ public enum SignInMethod: ProtoEnum {
     case .link: "SIGN_IN_METHOD_LINK"
     case .apiKey: "SIGN_IN_METHOD_API_KEY"
     case .lodge: "SIGN_IN_METHOD_LODGE"
+    case .issuer: "SIGN_IN_METHOD_ISSUER"
     case .unrecognized: nil
     }
   }
@@ -53,6 +58,8 @@ public enum SignInMethod: ProtoEnum {
       if name.matches("SIGN_IN_METHOD_LINK") { return 1 }
     case 20:
       if name.matches("SIGN_IN_METHOD_LODGE") { return 3 }
+    case 21:
+      if name.matches("SIGN_IN_METHOD_ISSUER") { return 4 }
     case 22:
       if name.matches("SIGN_IN_METHOD_API_KEY") { return 2 }
     case 26:

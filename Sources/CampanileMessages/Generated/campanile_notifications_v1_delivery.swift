@@ -259,6 +259,7 @@ public struct DeliveryRecord: ValidatedMessage {
   public func validate(into violations: inout Violations) {
     if self.eventTime == nil { violations.absent("eventTime") }
     violations.text(self.deviceId, "deviceId", max: 128)
+    violations.enumeration(self.outcome, "outcome", in: [2, 8, 9])
     violations.text(self.reason, "reason", max: 128)
     violations.text(self.pushId, "pushId", max: 128)
   }

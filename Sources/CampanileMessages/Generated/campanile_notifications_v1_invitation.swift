@@ -549,8 +549,7 @@ public struct InviteToBucketRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
-    violations.enumeration(self.role, "role")
-    violations.specified(self.role, "role")
+    violations.enumeration(self.role, "role", in: [1, 2, 3])
     violations.text(self.requestId, "requestId", max: 64)
   }
 }
@@ -1180,8 +1179,7 @@ public struct CreateInviteCodeRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
-    violations.enumeration(self.role, "role")
-    violations.specified(self.role, "role")
+    violations.enumeration(self.role, "role", in: [1, 2])
     violations.range(self.maxUses, "maxUses", from: 0)
     violations.text(self.requestId, "requestId", max: 64)
   }

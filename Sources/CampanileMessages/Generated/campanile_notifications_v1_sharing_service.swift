@@ -257,8 +257,7 @@ public struct ShareBucketRequest: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     if self.userId.isEmpty { violations.text(self.userId, "userId", min: 1) } else { violations.pattern(self.userId, "userId", Self.textPattern0, "must be 1 to 128 characters of [A-Za-z0-9._:@-]", reason: "ID_INVALID") }
-    violations.enumeration(self.role, "role")
-    violations.specified(self.role, "role")
+    violations.enumeration(self.role, "role", in: [1, 2, 3])
   }
 }
 

@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileCodec
 
 /// ExportHeader is the first entry of an export.
-public struct ExportHeader: ProtoMessage {
+public struct ExportHeader: ValidatedMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ExportHeader" }
 
   /// 1. An import rejects a newer format.
@@ -60,6 +60,10 @@ public struct ExportHeader: ProtoMessage {
       writer.string(self.userId)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    violations.range(self.formatVersion, "formatVersion", from: 1)
   }
 }
 
@@ -247,6 +251,11 @@ public struct TransferEntry: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
+    if case .header(let value)? = self.entry {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "header")
+    }
     if case .settings(let value)? = self.entry {
       let count = violations.count
       value.validate(into: &violations)

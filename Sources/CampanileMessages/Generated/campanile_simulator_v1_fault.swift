@@ -184,6 +184,11 @@ public struct Fault: ValidatedMessage {
       value.validate(into: &violations)
       violations.move(after: count, into: "answer")
     }
+    if case .delay(let value)? = self.effect {
+      let count = violations.count
+      value.validate(into: &violations)
+      violations.move(after: count, into: "delay")
+    }
     if let value = self.match {
       let count = violations.count
       value.validate(into: &violations)
@@ -297,15 +302,19 @@ public struct FaultAnswer: ValidatedMessage {
 
   public func validate(into violations: inout Violations) {
     violations.text(self.reason, "reason", min: 1, max: 64)
-    violations.range(self.httpStatus, "httpStatus", from: 0, to: 599)
+    if !(self.httpStatus == 0) { violations.range(self.httpStatus, "httpStatus", from: 200, to: 599) }
+    if let value = self.retryAfter {
+      violations.duration(value, "retryAfter", from: 0, to: 86400)
+    }
   }
 }
 
 /// FaultDelay is a random time in a range, up to 10 minutes.
-public struct FaultDelay: ProtoMessage {
+public struct FaultDelay: ValidatedMessage {
   public static var protoFullName: String { "campanile.simulator.v1.FaultDelay" }
 
   public var minimum: ProtoDuration?
+  /// At least the minimum.
   public var maximum: ProtoDuration?
 
   public init() {}
@@ -351,6 +360,15 @@ public struct FaultDelay: ProtoMessage {
       value.encode(to: &writer)
     }
     writer.endObject(object)
+  }
+
+  public func validate(into violations: inout Violations) {
+    if let value = self.minimum {
+      violations.duration(value, "minimum", from: 0, to: 600)
+    }
+    if let value = self.maximum {
+      violations.duration(value, "maximum", from: 0, to: 600)
+    }
   }
 }
 

@@ -351,6 +351,7 @@ public struct UploadContentRequest: ValidatedMessage {
   }
 
   public func validate(into violations: inout Violations) {
+    if self.message == nil { violations.absent("message") }
     if case .chunk(let value)? = self.message {
       let count = violations.count
       value.validate(into: &violations)

@@ -9,11 +9,11 @@ struct AssetContentPath {
   private let putText: OperationText
   private let tag: JSONTree
 
-  init(download: Contract.Method, put: Contract.Method, _ contract: Contract, _ words: ContractWords) {
+  init(download: Contract.Method, put: Contract.Method, _ contract: Contract) {
     self.download = download
     self.put = put
-    downloadText = OperationText(download, contract, words)
-    putText = OperationText(put, contract, words)
+    downloadText = OperationText(download, contract)
+    putText = OperationText(put, contract)
     tag = .array([.string(download.shortService)])
   }
 

@@ -22,13 +22,12 @@ enum OpenAPIDocument {
     _ table: HTTPTable, _ contract: Contract, _ dialects: [any DescribedDialect]
   ) -> JSONTree {
     var schemas = SchemaTrees(contract, requests: Set(table.bindings.map(\.method.descriptor.requestType)))
-    let words = ContractWords(contract)
     var paths: [String: JSONTree] = [:]
     var services: Set<String> = []
     for path in SharedPath.all(table.bindings) {
       var item = JSONTree.object([:])
       for binding in path.bindings {
-        guard let operation = Operation(path, binding, contract, words) else { continue }
+        guard let operation = Operation(path, binding, contract) else { continue }
         item.set(binding.verb.lowercased(), operation.tree(&schemas))
         services.insert(operation.method.service)
       }
@@ -37,7 +36,7 @@ enum OpenAPIDocument {
     if let download = contract.method(AssetsServiceMethods.downloadAsset.path),
       let put = contract.method(AssetsServiceMethods.putAsset.path), table.method(download.path[...]) != nil
     {
-      let content = AssetContentPath(download: download, put: put, contract, words)
+      let content = AssetContentPath(download: download, put: put, contract)
       paths[AssetContent.path] = content.item(&schemas)
     }
     for dialect in dialects { paths.merge(dialect.openAPIPaths) { first, _ in first } }

@@ -12,7 +12,7 @@ struct Operation {
   let text: OperationText
 
   /// Creates the operation of a binding; nil if the contract does not contain its method.
-  init?(_ path: SharedPath, _ binding: RESTBinding, _ contract: Contract, _ words: ContractWords) {
+  init?(_ path: SharedPath, _ binding: RESTBinding, _ contract: Contract) {
     guard let method = contract.method(binding.method.descriptor.path),
       let request = contract.messages[method.requestType]
     else { return nil }
@@ -20,7 +20,7 @@ struct Operation {
     self.binding = binding
     self.method = method
     self.request = request
-    text = OperationText(method, contract, words)
+    text = OperationText(method, contract)
   }
 
   /// Unique, because names of services and of their methods are. Additional rules of a method get a number.

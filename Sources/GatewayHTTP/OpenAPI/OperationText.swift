@@ -10,29 +10,10 @@ struct OperationText {
   /// The comments of the method and of its request.
   private let comments: [Documentation]
 
-  init(_ method: Contract.Method, _ contract: Contract, _ words: ContractWords) {
+  init(_ method: Contract.Method, _ contract: Contract) {
     self.method = method
-    let fields = Self.fields(of: method.requestType, contract)
-    comments = [method.documentation] + fields.map(\.documentation)
-    let named = comments.flatMap(\.reasons).filter { !words.isOther($0) }
-    reasons = fields.reduce(into: Set(named)) { $0.formUnion($1.rules.reasons) }.sorted()
-  }
-
-  /// Returns the fields of a message and of the messages inside it.
-  private static func fields(of name: String, _ contract: Contract) -> [Contract.Field] {
-    var fields: [Contract.Field] = []
-    var seen: Set<String> = []
-    var waiting = [name]
-    while let name = waiting.popLast() {
-      guard seen.insert(name).inserted, let message = contract.messages[name] else { continue }
-      let serverFields = message.serverFields
-      for field in message.fields where !serverFields.contains(field.name) {
-        fields.append(field)
-        if case .message(let inner) = field.kind { waiting.append(inner) }
-        if case .map(_, .message(let inner)) = field.kind { waiting.append(inner) }
-      }
-    }
-    return fields
+    comments = [method.documentation] + contract.requestFields(of: method).map(\.documentation)
+    reasons = contract.reasons(of: method)
   }
 
   /// Whether a comment of the method or of its request contains a text.
@@ -66,27 +47,6 @@ struct OperationText {
     }
     return paragraphs.joined(separator: "\n\n")
   }
-}
-
-/// Words of comments that look like reasons of errors: statuses, and values of enums with or without their prefix.
-struct ContractWords {
-  private let values: Set<String>
-
-  init(_ contract: Contract) {
-    values = contract.enums.values.reduce(into: []) { words, item in
-      for value in item.values {
-        var rest = value.name[...]
-        words.insert(value.name)
-        while let underscore = rest.firstIndex(of: "_") {
-          rest = rest[rest.index(after: underscore)...]
-          words.insert(String(rest))
-        }
-      }
-    }
-  }
-
-  /// Whether a word is not the reason of an error.
-  func isOther(_ word: String) -> Bool { values.contains(word) || RPCError.Code(name: word) != nil }
 }
 
 extension Contract.Method {

@@ -50,7 +50,6 @@ extension Reason {
   static let bucketBusy = Reason(rawValue: "BUCKET_BUSY")
   static let collapseKeyTaken = Reason(rawValue: "COLLAPSE_KEY_TAKEN")
   static let formatVersionUnknown = Reason(rawValue: "FORMAT_VERSION_UNKNOWN")
-  static let entryUnknown = Reason(rawValue: "ENTRY_UNKNOWN")
   static let searchIndexBehind = Reason(rawValue: "SEARCH_INDEX_BEHIND")
   static let receiptInvalid = Reason(rawValue: "RECEIPT_INVALID")
   static let reportTooLate = Reason(rawValue: "REPORT_TOO_LATE")

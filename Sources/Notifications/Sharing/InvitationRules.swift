@@ -23,18 +23,6 @@ enum InvitationRules {
   /// The time during which a bucket cannot invite a user who declined or left. Ended invitations are retained as long.
   static let restMs = Trash.retentionMs
 
-  static func role(_ role: BucketRole, highest: BucketRole = .admin, _ violations: inout Violations) {
-    switch role {
-    case .reader, .publisher: return
-    case .admin where highest == .admin: return
-    // The contract's constraint rejects these.
-    case .unspecified, .unrecognized: return
-    case .admin, .owner:
-      let names = highest == .admin ? "READER, PUBLISHER or ADMIN" : "READER or PUBLISHER"
-      violations.add("role", "must be \(names)", .enumUnknown)
-    }
-  }
-
   /// Checks an optional end time: in the future and within 30 days.
   static func expireTime(_ time: ProtoTimestamp?, nowMs: Int64, _ violations: inout Violations) {
     guard let time else { return }

@@ -33,7 +33,7 @@ struct ImportEntry: Sendable {
           .failedPrecondition, "the export has format \(header.formatVersion), which is too new for this service",
           .formatVersionUnknown)
       }
-      if header.formatVersion < 1 { violations.add("entry.header.formatVersion", "must be 1", .outOfRange) }
+      header.validate("entry.header.", into: &violations)
       try violations.check()
       return nil
     case .settings(let entry):

@@ -54,8 +54,12 @@ struct MarkdownGenerator {
       field is an error. An absent field is equal to an empty one, unless its description says otherwise.
     - An enum is its name as a string. `int64` and `uint64` are strings of digits, `bytes` is base64. `Timestamp` is a string
       such as `2030-01-31T18:30:00Z`, `Duration` one such as `90s`, and `FieldMask` one such as `title,body`.
-    - A constraint that a request violates is INVALID_ARGUMENT. The error names each field, with one of the listed reasons. The
-      gateway's own reasons, for credentials, limits and backends, are in [gateway-access.md](../gateway-access.md).
+    - A constraint that a request violates is INVALID_ARGUMENT. The error names each field, with one of the listed reasons.
+      Several violations have the common reason `FIELDS_INVALID`.
+    - Every method may fail for reasons that its page does not list. The caller lacks what the method needs:
+      `PRINCIPAL_MISSING`, `PRINCIPAL_NOT_USER`, `SCOPE_MISSING`. The database cannot serve it: `STORE_FULL`, `STORE_OVERLOADED`
+      and others that begin with `STORE_`. The gateway's own reasons, for credentials, limits and backends, are in
+      [gateway-access.md](../gateway-access.md), and those of connections in [wire-protocol.md](../wire-protocol.md).
     - `campanile` calls the running suite with the key of `$CAMPANILE_KEY`, and so do the lines for curl. Words in capitals, such
       as `BUCKET_ID`, stand for ids and secrets that an earlier response contains.
     - A method without a REST path is called by its name, as [the gateway's documentation](../gateway.md) explains.
