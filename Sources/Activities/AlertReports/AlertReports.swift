@@ -42,12 +42,10 @@ enum AlertReports {
 
   static func entry(_ row: borrowing SQLRow) throws -> Entry {
     let settledAtMs = try row.integer(4)
-    var record = DeliveryRecord()
-    record.eventTime = ProtoTimestamp(millisecondsSince1970: settledAtMs)
-    record.pushId = try row.text(0)
-    record.deviceId = try row.text(3)
-    record.outcome = outcome(DeliveryLogOutcome(rawValue: try row.integer(5)))
-    record.reason = try row.textIfPresent(6) ?? ""
+    let record = try DeliveryRecord(
+      eventTime: ProtoTimestamp(millisecondsSince1970: settledAtMs), deviceId: row.text(3),
+      outcome: outcome(DeliveryLogOutcome(rawValue: row.integer(5))), reason: row.textIfPresent(6) ?? "",
+      pushId: row.text(0))
     let delivery = NotificationDelivery(userId: try row.text(1), notificationId: try row.text(2), record: record)
     return Entry(apnsID: record.pushId, settledAtMs: settledAtMs, delivery: delivery)
   }

@@ -58,17 +58,13 @@ enum AttendanceRow {
   static func attendance(_ row: borrowing SQLRow) throws -> Attendance { try attendance(row, from: 0) }
 
   static func attendance(_ row: borrowing SQLRow, from first: Int) throws -> Attendance {
-    var attendance = Attendance()
-    attendance.meetingId = AttendanceIDs.meetingID(try row.integer(first))
-    attendance.memberId = AttendanceIDs.memberID(try row.integer(first + 1))
-    attendance.status = AttendanceStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 2)))
-    attendance.source = AttendanceSource(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 3)))
-    attendance.recordedBy = try row.text(first + 4)
-    attendance.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 5))
-    attendance.etag = Etag.text(version: try row.integer(first + 6))
-    attendance.eventTime =
-      try row.integerIfPresent(first + 7).map { ProtoTimestamp(millisecondsSince1970: $0) } ?? attendance.updateTime
-    return attendance
+    let updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 5))
+    return try Attendance(
+      memberId: AttendanceIDs.memberID(row.integer(first + 1)), meetingId: AttendanceIDs.meetingID(row.integer(first)),
+      status: AttendanceStatus(rawValue: Int32(truncatingIfNeeded: row.integer(first + 2))),
+      source: AttendanceSource(rawValue: Int32(truncatingIfNeeded: row.integer(first + 3))),
+      recordedBy: row.text(first + 4), updateTime: updateTime, etag: Etag.text(version: row.integer(first + 6)),
+      eventTime: row.integerIfPresent(first + 7).map { ProtoTimestamp(millisecondsSince1970: $0) } ?? updateTime)
   }
 
   /// The arguments of `upsertSQL`.

@@ -47,23 +47,16 @@ enum MeetingRow {
 
   /// Decodes a meeting. `first` is the column of the number.
   static func meeting(_ row: borrowing SQLRow, from first: Int) throws -> Meeting {
-    var meeting = Meeting(number: try row.integer(first))
-    meeting.id = AttendanceIDs.meetingID(meeting.number)
-    meeting.startTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 1))
-    meeting.year = Int32(clamping: try row.integer(first + 2))
-    meeting.timeZone = try row.text(first + 3)
-    meeting.discussion = try row.text(first + 4)
-    meeting.type = MeetingType(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 5)))
-    meeting.status = MeetingStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 6)))
-    meeting.location = try row.text(first + 7)
-    meeting.hasDinner = try row.bool(first + 8)
-    meeting.introducedBy = try row.text(first + 9)
-    meeting.notes = try row.text(first + 10)
-    meeting.coverImageUrl = try row.text(first + 11)
-    meeting.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 12))
-    meeting.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 13))
-    meeting.etag = Etag.text(version: try row.integer(first + 14))
-    return meeting
+    let number = try row.integer(first)
+    return try Meeting(
+      id: AttendanceIDs.meetingID(number), number: number,
+      startTime: ProtoTimestamp(millisecondsSince1970: row.integer(first + 1)), timeZone: row.text(first + 3),
+      discussion: row.text(first + 4), type: MeetingType(rawValue: Int32(truncatingIfNeeded: row.integer(first + 5))),
+      status: MeetingStatus(rawValue: Int32(truncatingIfNeeded: row.integer(first + 6))), location: row.text(first + 7),
+      hasDinner: row.bool(first + 8), introducedBy: row.text(first + 9), notes: row.text(first + 10),
+      coverImageUrl: row.text(first + 11), createTime: ProtoTimestamp(millisecondsSince1970: row.integer(first + 12)),
+      updateTime: ProtoTimestamp(millisecondsSince1970: row.integer(first + 13)),
+      etag: Etag.text(version: row.integer(first + 14)), year: Int32(clamping: row.integer(first + 2)))
   }
 
   /// Returns the arguments of `insertSQL` and `updateSQL`. The meeting's year must be the year of `day`.

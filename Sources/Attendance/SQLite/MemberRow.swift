@@ -34,27 +34,21 @@ enum MemberRow {
 
   /// Decodes a member. `first` is the column of the number.
   static func member(_ row: borrowing SQLRow, from first: Int) throws -> Member {
-    var member = Member(number: try row.integer(first))
-    member.id = AttendanceIDs.memberID(member.number)
-    member.name = try row.text(first + 1)
-    member.givenName = try row.text(first + 2)
-    member.familyName = try row.text(first + 3)
-    member.email = try row.text(first + 4)
-    member.degree = Degree(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 5)))
-    member.office = try office(row.integer(first + 6))
-    member.initiationDate = try row.integerIfPresent(first + 7).map(Days.text) ?? ""
-    member.passingDate = try row.integerIfPresent(first + 8).map(Days.text) ?? ""
-    member.raisingDate = try row.integerIfPresent(first + 9).map(Days.text) ?? ""
-    member.active = try row.bool(first + 10)
-    member.role = MemberRole(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 11)))
-    member.userId = try row.textIfPresent(first + 12) ?? ""
-    member.hasPin = try row.bool(first + 13)
-    member.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 14))
-    member.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 15))
-    member.etag = Etag.text(version: try row.integer(first + 16))
-    member.eraseTime = try row.integerIfPresent(first + 17).map { ProtoTimestamp(millisecondsSince1970: $0) }
-    member.refusedNotices = RefusedNotices(bits: try row.integer(first + 18)).kinds
-    return member
+    let number = try row.integer(first)
+    return try Member(
+      id: AttendanceIDs.memberID(number), number: number, name: row.text(first + 1), givenName: row.text(first + 2),
+      familyName: row.text(first + 3), email: row.text(first + 4),
+      degree: Degree(rawValue: Int32(truncatingIfNeeded: row.integer(first + 5))),
+      office: office(row.integer(first + 6)), initiationDate: row.integerIfPresent(first + 7).map(Days.text) ?? "",
+      passingDate: row.integerIfPresent(first + 8).map(Days.text) ?? "",
+      raisingDate: row.integerIfPresent(first + 9).map(Days.text) ?? "", active: row.bool(first + 10),
+      role: MemberRole(rawValue: Int32(truncatingIfNeeded: row.integer(first + 11))),
+      userId: row.textIfPresent(first + 12) ?? "", hasPin: row.bool(first + 13),
+      createTime: ProtoTimestamp(millisecondsSince1970: row.integer(first + 14)),
+      updateTime: ProtoTimestamp(millisecondsSince1970: row.integer(first + 15)),
+      etag: Etag.text(version: row.integer(first + 16)),
+      eraseTime: row.integerIfPresent(first + 17).map { ProtoTimestamp(millisecondsSince1970: $0) },
+      refusedNotices: RefusedNotices(bits: row.integer(first + 18)).kinds)
   }
 
   /// The column has 0 for no office.

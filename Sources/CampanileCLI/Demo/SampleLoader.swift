@@ -149,10 +149,9 @@ struct SampleLoader: Sendable {
   ) async throws -> [String] {
     let batch = BatchCreateNotificationsRequest(
       requests: entries.map { entry in
-        var request = CreateNotificationRequest()
-        request.notification = entry.message(bucketID: bucketIDs[entry.bucketId] ?? entry.bucketId)
-        request.requestId = "sample-\(entry.id)"
-        return request
+        CreateNotificationRequest(
+          notification: entry.message(bucketID: bucketIDs[entry.bucketId] ?? entry.bucketId),
+          requestId: "sample-\(entry.id)")
       })
     let reply = try await service.batchCreateNotifications(batch)
     guard reply.results.count == entries.count else { throw Self.incomplete("results") }

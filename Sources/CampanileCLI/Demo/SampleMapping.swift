@@ -6,39 +6,23 @@ internal import CampanileCodec
 
 extension SampleFile.Bucket {
   var message: CampanileAPI.Bucket {
-    var bucket = CampanileAPI.Bucket()
-    bucket.name = name
-    bucket.description = description
-    bucket.color = color
-    bucket.iconUrl = iconUrl
-    bucket.isOrphan = isOrphan ?? false
-    return bucket
+    CampanileAPI.Bucket(
+      name: name, description: description, color: color, iconUrl: iconUrl, isOrphan: isOrphan ?? false)
   }
 }
 
 extension SampleFile.Entry {
   /// Returns the notification in the bucket with the server's id `bucketID`.
   func message(bucketID: String) -> CampanileAPI.Notification {
-    var notification = CampanileAPI.Notification()
-    notification.bucketId = bucketID
-    notification.title = title
-    notification.subtitle = subtitle
-    notification.body = body
-    notification.priority = sentAt == nil ? .silent : .normal
-    notification.attachments = attachments.map(\.message)
-    notification.actions = actions.map(\.message)
-    notification.tapAction = tapAction?.message
-    return notification
+    CampanileAPI.Notification(
+      bucketId: bucketID, title: title, subtitle: subtitle, body: body, priority: sentAt == nil ? .silent : .normal,
+      attachments: attachments.map(\.message), actions: actions.map(\.message), tapAction: tapAction?.message)
   }
 }
 
 extension SampleFile.Attachment {
   var message: CampanileAPI.Attachment {
-    var attachment = CampanileAPI.Attachment()
-    attachment.mediaType = Self.types[mediaType] ?? .unspecified
-    attachment.url = url ?? ""
-    attachment.name = name ?? ""
-    return attachment
+    CampanileAPI.Attachment(mediaType: Self.types[mediaType] ?? .unspecified, url: url ?? "", name: name ?? "")
   }
 
   private static let types: [String: CampanileAPI.Attachment.MediaType] = [
@@ -48,13 +32,9 @@ extension SampleFile.Attachment {
 
 extension SampleFile.Action {
   var message: CampanileAPI.Action {
-    var action = CampanileAPI.Action()
-    action.type = Self.types[type] ?? .unspecified
-    action.value = value ?? ""
-    action.destructive = destructive
-    action.title = title ?? ""
-    action.icon = icon ?? ""
-    return action
+    CampanileAPI.Action(
+      type: Self.types[type] ?? .unspecified, value: value ?? "", destructive: destructive, title: title ?? "",
+      icon: icon ?? "")
   }
 
   private static let types: [String: ActionType] = [

@@ -55,13 +55,10 @@ extension SQLiteNotificationsRepository {
         .text(bucket.ownerId), .text(bucketID), .text(query.position.first ?? ""), .int(query.pageSize + 1),
       ]
       return try transaction.query(Self.keysSQL, arguments) { row in
-        var key = PublishKey()
-        key.id = try row.text(0)
-        key.name = try row.text(1)
-        key.hint = try row.text(2)
-        key.expireTime = try row.integerIfPresent(3).map { ProtoTimestamp(millisecondsSince1970: $0) }
-        key.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(4))
-        return key
+        try PublishKey(
+          id: row.text(0), name: row.text(1),
+          expireTime: row.integerIfPresent(3).map { ProtoTimestamp(millisecondsSince1970: $0) },
+          createTime: ProtoTimestamp(millisecondsSince1970: row.integer(4)), hint: row.text(2))
       }
     }
   }

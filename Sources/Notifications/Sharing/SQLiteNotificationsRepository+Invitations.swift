@@ -73,17 +73,10 @@ extension SQLiteNotificationsRepository {
       try requireInvitationRoom(terms, of: bucket, replacing: old, nowMs: nowMs, transaction)
     }
     if let old { try transaction.execute(Self.deleteInvitationSQL, [.text(old.invitation.id)]) }
-    var invitation = Invitation()
-    (invitation.id, _) = ids.next(prefix: SortableID.invitationPrefix)
-    invitation.bucketId = bucket.id
-    invitation.bucketName = bucket.name
-    invitation.ownerId = bucket.ownerId
-    invitation.inviterId = user
-    invitation.userId = terms.userID
-    invitation.role = terms.role
-    invitation.shareExpireTime = terms.shareExpireTime
-    invitation.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-    invitation.state = .pending
+    let invitation = Invitation(
+      id: ids.next(prefix: SortableID.invitationPrefix).id, bucketId: bucket.id, bucketName: bucket.name,
+      ownerId: bucket.ownerId, inviterId: user, userId: terms.userID, role: terms.role,
+      shareExpireTime: terms.shareExpireTime, createTime: ProtoTimestamp(millisecondsSince1970: nowMs), state: .pending)
     let row = InvitationRow(
       invitation, endsAtMs: InvitationRules.endMs(terms.expireTime, nowMs: nowMs), isHidden: isHidden)
     try transaction.execute(InvitationRow.insertSQL, row.arguments)
