@@ -89,6 +89,9 @@ def main():
         if file not in everything:
             failed.append(f"{file.relative_to(ROOT)}, which nothing imports")
     page = (WEB / "index.html").read_text()
+    preloaded = {resolve(WEB / "index.html", link) for link in re.findall(r'rel="modulepreload" href="([^"]+)"', page)}
+    if preloaded != closure([WEB / "app.js"]) - {WEB / "app.js"}:
+        failed.append("index.html, which must preload the modules that app.js imports, and no others")
     if re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\bsrc=)", page):
         failed.append("index.html, which has an inline script or style")
     sys.exit(f"failed: {'; '.join(failed)}" if failed else 0)

@@ -4,11 +4,14 @@ import { createFormat } from "./format.js";
 import { pages } from "./pages.js";
 import { errorText, icon, iconButton, openDialog } from "./parts.js";
 import { openHelp, openPalette } from "./palette.js";
-import { preferences, setPreferences } from "./preferences.js";
+import { hasSession, preferences, setPreferences } from "./preferences.js";
 import { formatRoute, parseRoute } from "./router.js";
 import { boundary, computed, effect, h, onDispose, show, signal, untrack } from "./view.js";
 
 /** @import { Child, Context, Page } from "./types.d.ts" */
+
+// The first page loads while the gateway is asked who the caller is. A failure is that of the later import.
+(hasSession() ? pages.find(({ name }) => name === parseRoute(location.hash).page)?.load() : import("./pages/signin/signin.js"))?.catch(() => {});
 
 /**
  * @param {object} options
