@@ -42,6 +42,10 @@ BEYOND_SCHEMA_OF = {
     "SigningService_PutSigningKey": {"SIGNING_KEY_INVALID", "ID_INVALID"},
     # The number of uses is limited by the bucket's shares.
     "SharingService_CreateInviteCode": {"OUT_OF_RANGE"},
+    # The user must not be the caller, or the owner of the bucket.
+    "SharingService_BlockUser": {"OUT_OF_RANGE"},
+    "SharingService_ShareBucket": {"OUT_OF_RANGE"},
+    "SharingService_InviteToBucket": {"OUT_OF_RANGE"},
 }
 JSON_OBJECTS = strategies.dictionaries(strategies.text(), strategies.none() | strategies.integers() | strategies.text(), max_size=5)
 schemathesis.openapi.format("json-object", JSON_OBJECTS.map(json.dumps))
