@@ -68,8 +68,10 @@ package final class IssuerSignIn: Sendable {
   ///   for a token that proves nothing. UNAVAILABLE `ISSUER_UNAVAILABLE`, RESOURCE_EXHAUSTED `ISSUER_BUSY` or
   ///   `LINKS_EXHAUSTED`.
   package func finish(query: some StringProtocol, secret: String?) async throws(RPCError) -> String {
-    guard let secret = secret.flatMap({ CallerSecret($0, .issuer) }), let fields = FormEncoding.fields(query),
-      let attempt = try? IssuerAttempt(secret),
+    let fields = FormEncoding.fields(query) ?? [:]
+    // Some issuers refuse without the state that RFC 6749 section 4.1.2.1 requires. A refusal changes nothing.
+    if fields["code"] == nil, let error = fields["error"] { throw refused(error) }
+    guard let secret = secret.flatMap({ CallerSecret($0, .issuer) }), let attempt = try? IssuerAttempt(secret),
       ConstantTime.equal(Array((fields["state"] ?? "").utf8), Array(attempt.state.utf8))
     else {
       throw RPCError(
@@ -79,7 +81,7 @@ package final class IssuerSignIn: Sendable {
     // RFC 9207: the response names its issuer, if the issuer supports that.
     guard fields["iss"] ?? issuer == issuer else { throw refused("another issuer has responded") }
     guard let code = fields["code"], !code.isEmpty, code.utf8.count <= Self.codeBytesMax else {
-      throw refused(fields["error"] ?? "no code")
+      throw refused("no code")
     }
     let metadata = try await metadata()
     let (status, body) = try await send(attempt.tokenRequest(code: code, at: metadata.tokenEndpoint, configuration))
