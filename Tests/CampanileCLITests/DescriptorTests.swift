@@ -130,7 +130,8 @@ import Testing
     let method = try suite.text(of: "UpdateBucket")
     let comment = "  // Scope: notifications:write\n  // REST: PATCH /notifications/v1/buckets/{bucket.id}\n"
     #expect(method.contains(comment))
-    #expect(method.contains("// Reasons of errors, in addition to those of the gateway:\n// BUCKET_NOT_FOUND, COLOR_INVALID, "))
+    let title = "// Reasons of errors, in addition to those of the gateway:\n"
+    #expect(method.contains(title + "// BUCKET_NOT_FOUND, COLOR_INVALID, "))
     #expect(
       method.hasSuffix(
         "\n\n// Command:\ncampanile call UpdateBucket '{\"bucket\":{\"id\":\"BUCKET_ID\",\"name\":\"Builds\"}}'\n"))

@@ -32,8 +32,9 @@ struct MarkdownTypes {
         var notes = field.isDeprecated ? ["Deprecated."] : []
         if let oneof = field.oneof { notes.append("At most one field of `\(oneof)` is set.") }
         let comment = MarkdownText.cell(field.documentation)
+        let constraints = MarkdownText.cell(contract.phrases(of: field).joined(separator: ", "))
         table.row([
-          "`\(field.jsonName)`", links.type(field), MarkdownText.cell(contract.phrases(of: field).joined(separator: ", ")),
+          "`\(field.jsonName)`", links.type(field), constraints,
           (notes + (comment.isEmpty ? [] : [comment])).joined(separator: " "),
         ])
       }
