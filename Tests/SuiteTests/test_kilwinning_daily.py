@@ -105,7 +105,7 @@ def test_morning_meeting_on_the_day_of_initiation_is_shown_and_counted(worshipfu
     app = App(base)
     user = app.login("Primo Mattino", "471148")
     made = {}
-    # Rome is an hour ahead of UTC: the first is on the evening before, the second after midnight, the third before noon.
+    # Rome is an hour ahead of UTC: the first is on the evening before, the second past midnight, the third before noon.
     for name, instant in (("eve", "2025-03-09T22:30:00Z"), ("night", "2025-03-09T23:30:00Z"), ("morning", "2025-03-10T08:30:00Z")):
         made[name] = worshipful.get("/admin/tornate", TORNATA, "POST", {
             "data": instant, "discussione": name, "location": "", "cena": False, "tipo": "ordinaria"})["id"]

@@ -161,7 +161,7 @@ def test_watch_always_has_its_three_buttons(suite, base, key, bucket):  # noqa: 
     assert ask(base, "PATCH", f"/notifications/watch/{made['id']}/read", {}, key)[0] == 200
     look = long_look()
     assert look["isRead"] and buttons(look) == expected
-    # What follows is decoded as the watch's {id, label, type, value}.
+    # The watch decodes each action as its own {id, label, type, value}.
     assert [(one["actionId"], one["label"], one["type"], one["value"]) for one in look["actions"]] == [
         ("0", "Camera", "ACTION_TYPE_NAVIGATE", "https://example.org/cam"), ("1", "Apri", "ACTION_TYPE_WEBHOOK", "w_1")]
     # The publisher's language is used for the buttons if the watch requests it.

@@ -2,7 +2,7 @@ import APNs
 import CampanileAPI
 import CampanileCodec
 
-/// What a screen shows at a moment: copies of the state, from which a message is made without its lock.
+/// A copy of a screen's state at a moment, from which a message is made without the lock.
 struct ScreenView: Sendable {
   /// Maximum time for which an ended activity remains on the Lock Screen ("Starting and updating Live Activities with
   /// ActivityKit push notifications").

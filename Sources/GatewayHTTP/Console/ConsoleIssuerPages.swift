@@ -4,8 +4,8 @@ import CampanileCodec
 import CampanileRPC
 import Gateway
 
-/// Serves the two addresses of a sign-in at the token issuer, to which browsers navigate: `issuer`, which sends them to
-/// the issuer's page, and `issuer/callback`, to which the issuer sends them back.
+/// Serves the two addresses of a sign-in at the token issuer, to which browsers navigate. `issuer` sends them to the
+/// issuer's page, which sends them back to `issuer/callback`.
 ///
 /// Both respond with a redirection. A failure leads to the console with its reason in the fragment, `#issuer=REASON`.
 struct ConsoleIssuerPages: HTTPDialect {

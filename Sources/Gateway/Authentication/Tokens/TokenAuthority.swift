@@ -53,8 +53,8 @@ final class TokenAuthority: Sendable {
     }
   }
 
-  /// Returns the identity in an ID token (OpenID Connect Core section 3.1.3.7), with the rights of the access token that
-  /// came with it.
+  /// Returns the identity in an ID token (OpenID Connect Core section 3.1.3.7), with the rights of the access token of
+  /// the same response.
   ///
   /// An access token that the gateway would not accept, such as an opaque one, grants nothing more: the rights are then
   /// those of the ID token.

@@ -58,7 +58,7 @@ package final class IssuerSignIn: Sendable {
     } catch { throw Self.cryptoFailed }
   }
 
-  /// Returns the token of a one-use link for the caller whom the issuer has identified.
+  /// Returns the token of a one-use link for the caller that the issuer has identified.
   ///
   /// - Parameters:
   ///   - query: The query of the URL to which the issuer sent the browser back.
