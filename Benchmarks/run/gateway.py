@@ -1,4 +1,4 @@
-"""Measures the gateway: calls with and without credentials and limits, Connect, event streams, and a noisy neighbour. See scripts/bench."""
+"""Measures the gateway: calls with and without credentials and limits, Connect, the console, event streams, and a noisy neighbour. See scripts/bench."""
 
 import itertools
 import json
@@ -43,6 +43,17 @@ def connect(rows, _):
                                                 lambda: sequential(one.behind["rpc"], TOKEN))
         rows.add("  sequential p50 (baseline: Hummingbird)", through, "us", hummingbird)
         rows.add("  added p50 against the service directly", through - direct, "us", at_most=60)
+
+
+def console(rows, _):
+    """Measures what serving the console costs the calls of others, which have none of its headers."""
+    with gateway(*RATES, "--console") as on, gateway(*RATES, "--no-console") as off:
+        keys = {id(one): one.key("user/bench") for one in (on, off)}
+        framed = lambda one: load(one.rpc, ECHO, duration_ms=1500, token=keys[id(one)])[0]
+        connect = lambda one: wrk(f"http://127.0.0.1:{one.ports['http']}/{ECHO_PATH}Echo", MESSAGE, keys[id(one)])[0]
+        for name, measure in (("framed echo, 1 x 64, S", framed), ("Connect unary, 64 x 1, S", connect)):
+            rows.add_pairs(f"{name}, with the console on (baseline: off)",
+                           turns(lambda: measure(on), lambda: measure(off), runs=7), "calls/s", ratio_at_least=0.98)
 
 
 def streams(rows, _):
@@ -96,4 +107,4 @@ def noisy(rows, _):
 
 
 if __name__ == "__main__":
-    run(__doc__, {"framed": framed, "connect": connect, "streams": streams, "noisy": noisy})
+    run(__doc__, {"framed": framed, "connect": connect, "console": console, "streams": streams, "noisy": noisy})
