@@ -16,14 +16,14 @@ import Testing
   /// Judges requests as an issuer does, and signs tokens.
   private final class Issuer: IssuerExchanging {
     struct State {
-      var metadata: [String: Any & Sendable] = [
+      var metadata: [String: any Sendable] = [
         "issuer": TokenFixtures.issuer, "authorization_endpoint": "https://issuer.example/authorize",
         "token_endpoint": "https://issuer.example/token",
       ]
       var metadataStatus = 200
       var tokenStatus = 200
-      var claims: [String: Any & Sendable] = [:]
-      var accessClaims: [String: Any & Sendable]?
+      var claims: [String: any Sendable] = [:]
+      var accessClaims: [String: any Sendable]?
       var hasIDToken = true
       var isCutOff = false
       var requests: [IssuerRequest] = []
@@ -94,7 +94,7 @@ import Testing
 
   /// Begins a sign-in. Returns the cookie and the parameters of the issuer's page.
   private func begin(
-    _ http: HTTPHarness, _ issuer: Issuer, claims: [String: Any & Sendable] = [:]
+    _ http: HTTPHarness, _ issuer: Issuer, claims: [String: any Sendable] = [:]
   ) async throws -> (cookie: String, query: [String: String]) {
     let answer = try await http.send("GET", "/console/issuer", [:])
     #expect(answer.status == 303)
