@@ -18,11 +18,11 @@ struct ConsoleIssuerPages: HTTPDialect {
     guard isReturn || request.path == beginPath else { return nil }
     let authorization = request["authorization"]
     guard request.method == "GET" else { return .unserved(allowed: ["GET"], authorization) { .rest($0) } }
-    let (query, secret) = (String(request.query), cookie.value(in: request.headers))
+    let (fields, secret) = (Self.fields(request.query), cookie.value(in: request.headers))
     return DialectPlan(
       access: .open, takesBody: false, authorization: authorization, failure: { .rest($0) }
     ) { _, calls in
-      isReturn ? await finish(query, secret, calls) : await begin(calls)
+      isReturn ? await finish(fields, secret, calls) : await begin(calls)
     }
   }
 
@@ -33,6 +33,13 @@ struct ConsoleIssuerPages: HTTPDialect {
       sameSite: "Lax")
   }
 
+  /// Returns the parameters of a query; none if it is malformed or repeats one, which RFC 6749 section 3.1 forbids.
+  private static func fields(_ query: Substring) -> [String: String] {
+    let parameters = (try? QueryText(query))?.parameters ?? []
+    guard Set(parameters.map(\.name)).count == parameters.count else { return [:] }
+    return Dictionary(uniqueKeysWithValues: parameters.map { ($0.name, $0.value) })
+  }
+
   private func begin(_ calls: InnerCalls) async -> DialectAnswer {
     do throws(RPCError) {
       let (location, secret) = try await issuer.begin()
@@ -40,9 +47,9 @@ struct ConsoleIssuerPages: HTTPDialect {
     } catch { return await failed(error, calls) }
   }
 
-  private func finish(_ query: String, _ secret: String?, _ calls: InnerCalls) async -> DialectAnswer {
+  private func finish(_ fields: [String: String], _ secret: String?, _ calls: InnerCalls) async -> DialectAnswer {
     do throws(RPCError) {
-      let link = try await issuer.finish(query: query, secret: secret)
+      let link = try await issuer.finish(fields: fields, secret: secret)
       return redirection("\(issuer.configuration.consoleURL)/#link=\(link)", cookie.header("", maxAgeS: 0))
     } catch { return await failed(error, calls) }
   }

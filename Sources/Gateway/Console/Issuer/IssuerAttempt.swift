@@ -52,7 +52,7 @@ struct IssuerAttempt: Sendable {
   }
 }
 
-/// The format `application/x-www-form-urlencoded`.
+/// Writes the format `application/x-www-form-urlencoded`.
 enum FormEncoding {
   private static let unreserved = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -63,19 +63,5 @@ enum FormEncoding {
 
   static func text(_ fields: [(String, String)]) -> String {
     fields.map { "\($0)=\(text($1))" }.joined(separator: "&")
-  }
-
-  /// Returns the fields of a text; nil if it is malformed or names a field twice.
-  static func fields(_ text: some StringProtocol) -> [String: String]? {
-    var fields: [String: String] = [:]
-    for pair in text.split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        .map { String($0.map { $0 == "+" ? " " : $0 }) }
-      guard let name = parts[0].removingPercentEncoding,
-        let value = parts.count == 1 ? "" : parts[1].removingPercentEncoding,
-        fields.updateValue(value, forKey: name) == nil
-      else { return nil }
-    }
-    return fields
   }
 }

@@ -61,14 +61,13 @@ package final class IssuerSignIn: Sendable {
   /// Returns the token of a one-use link for the caller that the issuer has identified.
   ///
   /// - Parameters:
-  ///   - query: The query of the URL to which the issuer sent the browser back.
+  ///   - fields: The parameters of the URL to which the issuer sent the browser back.
   ///   - secret: What `begin` returned; nil if the browser has none.
   /// - Throws: FAILED_PRECONDITION `SIGN_IN_STATE_INVALID` if this browser has not begun the sign-in, or too long ago.
   ///   PERMISSION_DENIED `ISSUER_REFUSED` if the issuer or the user refused. UNAUTHENTICATED `ISSUER_TOKEN_INVALID`
   ///   for a token that proves nothing. UNAVAILABLE `ISSUER_UNAVAILABLE`, RESOURCE_EXHAUSTED `ISSUER_BUSY` or
   ///   `LINKS_EXHAUSTED`.
-  package func finish(query: some StringProtocol, secret: String?) async throws(RPCError) -> String {
-    let fields = FormEncoding.fields(query) ?? [:]
+  package func finish(fields: [String: String], secret: String?) async throws(RPCError) -> String {
     // Some issuers refuse without the state that RFC 6749 section 4.1.2.1 requires. A refusal changes nothing.
     if fields["code"] == nil, let error = fields["error"] { throw refused(error) }
     guard let secret = secret.flatMap({ CallerSecret($0, .issuer) }), let attempt = try? IssuerAttempt(secret),
