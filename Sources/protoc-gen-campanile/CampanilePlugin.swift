@@ -24,7 +24,10 @@ struct CampanilePlugin: CodeGenerator {
         Visibility=public|package|internal   access level of generated declarations (default: internal)
         Prefix=PACKAGE:PREFIX                prefix of this proto package's Swift names
         Part=messages|clients|servers        declarations to generate (default: all); clients include the method tables
+        Storage=fields|tables                how messages keep their fields (default: fields, which are faster); tables need
+                                             less code, and the module CampanileStorage
         MessagesModule=NAME                  module that has the messages and method tables of generated servers
+        Module=PACKAGE:MODULE                module of this proto package's messages, which files of other packages import
         DescriptorSet=NAME                   additional file NAME.swift: the FileDescriptorSet of all files, as an enum NAME
         CommentsFrom=PREFIX                  comments in the set for files whose names begin with PREFIX
       """)

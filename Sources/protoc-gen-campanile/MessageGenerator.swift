@@ -21,6 +21,12 @@ struct MessageGenerator {
   func generate(_ source: inout SourceText) throws {
     let name = names.declared(message.name, nestedIn: message.containingType, package: message.file.package)
     source.comment(message)
+    if options.hasTables {
+      return try source.block("\(access)struct \(name): StoredMessage") { source in
+        try tableBody(&source)
+        try nestedTypes(&source)
+      }
+    }
     let isValidated = try Self.isValidated(message)
     try source.block("\(access)struct \(name): \(isValidated ? "ValidatedMessage" : "ProtoMessage")") { source in
       source.line("\(access)static var protoFullName: String { \(literal(message.fullName)) }", "")
@@ -92,6 +98,17 @@ struct MessageGenerator {
 
   /// Generates the initializer that takes the fields, in the order of the proto. Omitted fields have their defaults.
   private func memberwiseInitializer(_ source: inout SourceText) {
+    let parameters = memberwiseParameters
+    if parameters.isEmpty { return }
+    let list = parameters.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+    source.block("\(access)init(\(list))") { source in
+      for (name, _) in parameters { source.line("self.\(name) = \(name)") }
+    }
+    source.line("")
+  }
+
+  /// The parameters of the initializer that takes the fields, in the order of the proto.
+  var memberwiseParameters: [(name: String, type: String)] {
     var parameters: [(name: String, type: String)] = []
     for field in fields {
       let type = field.value.type
@@ -107,11 +124,6 @@ struct MessageGenerator {
         parameters.append((property, "\(names.type(oneof))? = nil"))
       }
     }
-    if parameters.isEmpty { return }
-    let list = parameters.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
-    source.block("\(access)init(\(list))") { source in
-      for (name, _) in parameters { source.line("self.\(name) = \(name)") }
-    }
-    source.line("")
+    return parameters
   }
 }

@@ -117,6 +117,17 @@ struct Names {
     }
   }
 
+  /// Returns the JSON name that protoc derives: the letter after an underscore in upper case.
+  static func protocJSONName(_ name: String) -> String {
+    var result = ""
+    var isFirstOfWord = false
+    for character in name {
+      if character != "_" { result += isFirstOfWord ? character.uppercased() : String(character) }
+      isFirstOfWord = character == "_"
+    }
+    return result
+  }
+
   /// Converts to lowerCamelCase: `bucket_id` → `bucketId`, `URL_path` → `uRLPath`.
   static func camelCase(_ name: String) -> String {
     let upper = upperCamelCase(name)

@@ -13,10 +13,14 @@ struct Options {
   var importAccess = ""
   /// The Swift prefixes by proto package.
   var prefixes: [String: String] = [:]
+  /// Whether messages are tables, and not code for each field.
+  var hasTables = false
   /// The kinds of declarations to generate.
   var parts: Set<Part> = []
   /// The module of the messages that services use, if they are not in the same one.
   var messagesModule: String?
+  /// The modules of messages by proto package, for files of other packages.
+  var modules: [String: String] = [:]
   /// The name of the descriptor set's enum and file.
   var descriptorSet: String?
   /// The name prefixes of files whose comments are included in the descriptor set.
@@ -40,7 +44,16 @@ struct Options {
           throw ContractError("Part must be messages, clients or servers, not \(value)")
         }
         parts.insert(part)
+      case "Storage":
+        guard ["fields", "tables"].contains(value) else {
+          throw ContractError("Storage must be fields or tables, not \(value)")
+        }
+        hasTables = value == "tables"
       case "MessagesModule": messagesModule = value
+      case "Module":
+        let parts = value.split(separator: ":")
+        guard parts.count == 2 else { throw ContractError("Module must be PACKAGE:MODULE, not \(value)") }
+        modules[String(parts[0])] = String(parts[1])
       case "Language":
         guard let known = Language(rawValue: value) else {
           throw ContractError("Language must be swift, ts or markdown, not \(value)")

@@ -9,10 +9,12 @@ struct ServiceGenerator {
   private let name: String
   private let access: String
   private let parts: Set<Part>
+  private let options: Options
 
   init(_ service: ServiceDescriptor, options: Options, names: Names) throws {
     self.service = service
     self.names = names
+    self.options = options
     access = options.access
     parts = options.parts
     name = names.type(service)
@@ -38,11 +40,18 @@ struct ServiceGenerator {
   private func methodTable(_ source: inout SourceText) throws {
     source.line("/// The methods of `\(service.fullName)`.")
     try source.block("\(access)enum \(name)Methods") { source in
-      source.line(
-        "/// The full proto name of the service.", "\(access)static let serviceName = \(literal(service.fullName))", "")
+      source.line("/// The full proto name of the service.")
+      constant("serviceName", "String", literal(service.fullName), &source)
+      source.line("")
       for method in service.methods {
         source.comment(method)
-        source.line("\(access)static let \(names.function(method)) = MethodDescriptor(")
+        source.inlined(options)
+        let name = names.function(method)
+        source.line(
+          options.hasTables
+            ? "\(access)static var \(name): MethodDescriptor { MethodDescriptor("
+            : "\(access)static let \(name) = MethodDescriptor(")
+        let end = options.hasTables ? ") }" : ")"
         try source.indented { source in
           source.line("path: \(literal("\(service.fullName)/\(method.name)")),")
           source.line("kind: .\(method.kindName), idempotency: .\(method.idempotencyName),")
@@ -52,16 +61,23 @@ struct ServiceGenerator {
             "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
           }
           let tail = try accessArguments(method)
-          if rules.isEmpty { return source.line("httpRules: []\(tail))") }
+          if rules.isEmpty { return source.line("httpRules: []\(tail)\(end)") }
           source.line("httpRules: [")
           for rule in rules { source.line(rule + ",") }
-          source.line("]\(tail))")
+          source.line("]\(tail)\(end)")
         }
       }
       let all = service.methods.map(names.function).joined(separator: ", ")
-      source.line(
-        "", "/// All methods in the order of the proto.", "\(access)static let all: [MethodDescriptor] = [\(all)]")
+      source.line("", "/// All methods in the order of the proto.")
+      constant("all", "[MethodDescriptor]", "[\(all)]", &source)
     }
+  }
+
+  /// Generates a constant, or a property that creates its value: a constant takes space in an app that does not use it.
+  private func constant(_ name: String, _ type: String, _ value: String, _ source: inout SourceText) {
+    source.inlined(options)
+    if options.hasTables { return source.line("\(access)static var \(name): \(type) { \(value) }") }
+    source.line("\(access)static let \(name)\(type == "String" ? "" : ": " + type) = \(value)")
   }
 
   /// Returns the arguments for `campanile.rpc.v1.access`; empty if the proto does not set it.
@@ -114,13 +130,16 @@ struct ServiceGenerator {
   private func client(_ source: inout SourceText) {
     source.line("/// Calls `\(service.fullName)`.")
     source.block("\(access)struct \(name)Client: Sendable") { source in
-      source.line("private let caller: any RPCCaller", "")
+      if options.hasTables { source.line("@usableFromInline") }
+      source.line("\(options.hasTables ? "" : "private ")let caller: any RPCCaller", "")
+      source.line("/// A client that makes its calls through `caller`.")
+      source.inlined(options)
       source.line(
-        "/// A client that makes its calls through `caller`.",
         "\(access)init(_ caller: any RPCCaller) { self.caller = caller }")
       for method in service.methods {
         source.line("")
         source.comment(method)
+        source.inlined(options)
         clientFunction(method, &source)
       }
     }

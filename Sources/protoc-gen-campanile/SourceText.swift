@@ -25,6 +25,12 @@ struct SourceText {
     depth -= 1
   }
 
+  /// Keeps the code of the following declaration out of its module, if messages are tables: an app has the code of the
+  /// fields and the methods that it uses. The linker keeps the public functions of a module.
+  mutating func inlined(_ options: Options) {
+    if options.hasTables, options.access == "public " { line("@_alwaysEmitIntoClient") }
+  }
+
   /// Appends a declaration's comment from the proto.
   mutating func comment(_ source: some ProvidesSourceCodeLocation) {
     for text in source.protoSourceComments(commentPrefix: "///").split(separator: "\n") {
