@@ -9,7 +9,11 @@ let package = Package(
   targets: [
     .executableTarget(name: "AppAlone"),
     .executableTarget(
-      name: "AppWithClient", dependencies: [.product(name: "CampanileClient", package: "campanile-client")]),
+      name: "AppWithClient",
+      dependencies: [
+        .product(name: "CampanileAttendance", package: "campanile-client"),
+        .product(name: "CampanileNotifications", package: "campanile-client"),
+      ]),
     .executableTarget(
-      name: "DecodeBench", dependencies: [.product(name: "CampanileClient", package: "campanile-client")]),
+      name: "DecodeBench", dependencies: [.product(name: "CampanileNotifications", package: "campanile-client")]),
   ])

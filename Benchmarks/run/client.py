@@ -13,9 +13,9 @@ SERVER = ["-Xswiftc", "-enforce-exclusivity=unchecked"]
 SMALL = ["-Xswiftc", "-Osize"]
 
 
-def build(name, product, *flags):
+def build(name, product, *flags, package=PACKAGE):
     """Builds a product with the flags in a folder of its own. Returns the program."""
-    place = ["--package-path", PACKAGE, "--scratch-path", PACKAGE / ".build" / name, "-c", "release"]
+    place = ["--package-path", package, "--scratch-path", PACKAGE / ".build" / name, "-c", "release"]
     subprocess.run(["swift", "build", *map(str, place), "-j", "1", "--product", product, *flags], check=True, stdout=subprocess.DEVNULL)
     return pathlib.Path(output("swift", "build", *place, *flags, "--show-bin-path").strip()) / product
 
@@ -35,9 +35,9 @@ def size(rows, _):
 
 def decoder(rows, _):
     app = build("app", "DecodeBench")
-    server = build("server", "DecodeBench", *SERVER)
+    server = build("server", "DecodeBench", *SERVER, package=PACKAGE / "Server")
     found = [[json.loads(output(*ONE_CORE, program)) for program in (app, server)] for _ in range(5)]
-    rows.add_pairs(f"decode {found[0][0]['bytes']} bytes (baseline: the server's build of the codec)",
+    rows.add_pairs(f"decode {found[0][0]['bytes']} bytes (baseline: the server's codec)",
                    [(ours["decode"], servers["decode"]) for ours, servers in found], "us", at_most=3, ratio_at_most=1.5)
     rows.add_pairs("  (baseline: Foundation's JSONDecoder)",
                    [(ours["decode"], ours["foundation"]) for ours, _ in found], "us", ratio_at_most=0.25)

@@ -24,6 +24,13 @@ func target(_ name: String, uses names: [String] = [], exclude: [String] = [], f
     name: name, dependencies: dependencies(names, frameworks), exclude: exclude, swiftSettings: settings)
 }
 
+/// The messages and the clients of a service.
+func service(_ name: String, uses names: [String] = [], frameworks: [String] = []) -> Target {
+  target(
+    name, uses: ["CampanileCall", "CampanileClient", "CampanileMessages", "CampanileStorage"] + names,
+    frameworks: frameworks)
+}
+
 func dependencies(_ names: [String], _ frameworks: [String]) -> [Target.Dependency] {
   (names + (usesStubs ? frameworks : [])).map { .target(name: $0) }
 }
@@ -35,36 +42,43 @@ func exampleApp(_ name: String, uses names: [String], frameworks: [String]) -> T
     swiftSettings: settings)
 }
 
-// The first four are links to the suite's sources. The excluded folders serve servers only, and require newer systems.
+// The first three are links to the suite's sources. The excluded folders serve servers only, and require newer systems.
 let libraries = [
   target("CampanileBase", exclude: ["Metrics", "Network", "Tasks", "Tracing"]),
   target("CampanileCodec", uses: ["CampanileBase"]),
   target("CampanileCall", uses: ["CampanileBase", "CampanileCodec"]),
-  target("CampanileMessages", uses: ["CampanileCall", "CampanileCodec"]),
+  target("CampanileStorage", uses: ["CampanileCodec"]),
   target(
-    "CampanileClient", uses: ["CampanileBase", "CampanileCall", "CampanileCodec", "CampanileMessages"],
+    "CampanileClient", uses: ["CampanileBase", "CampanileCall", "CampanileCodec"],
     frameworks: ["BackgroundTasks", "Network", "Security"]),
-  target(
-    "CampanileActivities", uses: ["CampanileClient", "CampanileMessages"], frameworks: ["ActivityKit", "SwiftUI"]),
-  target("CampanileLodge", uses: ["CampanileClient", "CampanileMessages"]),
-  target("CampanileSync", uses: ["CampanileClient", "CampanileMessages"], frameworks: ["WatchConnectivity"]),
+  target("CampanileMessages", uses: ["CampanileStorage"]),
+  // The messages and the clients of each service, so that an app has those of the services that it uses.
+  service("CampanileNotifications"),
+  service("CampanileActivities", uses: ["CampanileNotifications"], frameworks: ["ActivityKit", "SwiftUI"]),
+  service("CampanileAttendance"),
+  target("CampanileLodge", uses: ["CampanileAttendance", "CampanileClient"]),
+  service("CampanileSync", frameworks: ["WatchConnectivity"]),
+  service("CampanileGateway"),
 ]
 
 let programs: [Target] = [
   .executableTarget(
     name: "campanile-example",
-    dependencies: dependencies(["CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileMessages"], []),
+    dependencies: dependencies(
+      ["CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileNotifications"], []),
     path: "Examples/CommandLine", swiftSettings: settings),
   // A process that tests kill.
   .executableTarget(
-    name: "client-process", dependencies: ["CampanileClient"], path: "Tests/client-process", swiftSettings: settings),
+    name: "client-process", dependencies: ["CampanileNotifications"], path: "Tests/client-process",
+    swiftSettings: settings),
 ]
 
 let tests: [Target] = [
   .testTarget(
     name: "CampanileClientTests",
     dependencies: [
-      "CampanileActivities", "CampanileClient", "CampanileLodge", "CampanileMessages", "CampanileSync",
+      "CampanileActivities", "CampanileClient", "CampanileGateway", "CampanileLodge", "CampanileMessages",
+      "CampanileNotifications", "CampanileStorage", "CampanileSync",
       "client-process",
     ], resources: [.copy("Fixtures")], swiftSettings: settings)
 ]
@@ -92,8 +106,9 @@ let stubTargets: [Target] =
 let package = Package(
   name: "campanile-client",
   platforms: [.iOS(.v17), .watchOS(.v10), .macOS(.v14), .tvOS(.v17), .visionOS(.v1)],
-  products: ["CampanileClient", "CampanileActivities", "CampanileLodge", "CampanileSync"].map {
-    .library(name: $0, targets: [$0])
-  },
+  products: [
+    "CampanileClient", "CampanileNotifications", "CampanileActivities", "CampanileSync", "CampanileAttendance",
+    "CampanileLodge", "CampanileGateway",
+  ].map { .library(name: $0, targets: [$0]) },
   targets: libraries + (usesStubs ? stubTargets : programs + tests)
 )

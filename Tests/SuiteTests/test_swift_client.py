@@ -9,7 +9,8 @@ import pytest
 from campanile import ROOT, environment
 from cutting_proxy import CuttingProxy
 
-PRODUCTS = ("CampanileClient", "CampanileActivities", "CampanileSync", "CampanileLodge")
+PRODUCTS = ("CampanileClient", "CampanileNotifications", "CampanileActivities", "CampanileSync",
+            "CampanileAttendance", "CampanileLodge", "CampanileGateway")
 CLIENT = ROOT / "Clients" / "Swift"
 EXPORT = ROOT / "scripts" / "export-swift-client"
 BUILD_S = 1800
@@ -81,7 +82,7 @@ def exported(tmp_path_factory):
     printed = subprocess.run([EXPORT, folder], text=True, capture_output=True, check=True)
     assert printed.stdout.strip() == str(folder)
     files = sorted(path.relative_to(folder) for path in folder.rglob("*"))
-    pages = [folder / "README.md", *sorted(folder.glob("Sources/Campanile[ACLS]*/*.docc/*.md"))]
+    pages = [folder / "README.md", *sorted(folder.glob("Sources/Campanile*/*.docc/*.md"))]
     pages = [page for page in pages if page.parts[-3] in PRODUCTS or page.name == "README.md"]
     examples = [block for page in pages for block in BLOCK.findall(page.read_text())]
     assert len(examples) >= 13

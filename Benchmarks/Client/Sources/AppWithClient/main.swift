@@ -1,4 +1,5 @@
-import CampanileClient
+import CampanileAttendance
+import CampanileNotifications
 import Foundation
 
 #if canImport(FoundationNetworking)

@@ -1,4 +1,4 @@
-import CampanileClient
+import CampanileNotifications
 import Foundation
 
 // Decodes one notification with the client's codec and with Foundation's decoder. Prints microseconds as JSON.
@@ -28,7 +28,7 @@ struct PlainNotification: Codable {
   var etag: String
 }
 
-let message = CampanileMessages.Notification(
+let message = CampanileNotifications.Notification(
   id: "n_01JCZ4T7Q2M8V5X9K3R6W1Y0AB", bucketId: "b_01JCZ4T7Q2M8V5X9K3R6W1Y0CD", title: "Deploy of the shop finished",
   subtitle: "production · v2.14.0",
   body:
@@ -56,6 +56,6 @@ func medianUs(_ runs: Int, _ body: () throws -> Int) rethrows -> Double {
   return rounds.sorted()[10]
 }
 
-let ours = try medianUs(5_000) { try CampanileMessages.Notification(jsonUTF8: bytes).title.utf8.count }
+let ours = try medianUs(5_000) { try CampanileNotifications.Notification(jsonUTF8: bytes).title.utf8.count }
 let foundation = try medianUs(500) { try decoder.decode(PlainNotification.self, from: data).title.utf8.count }
 print(#"{"bytes":\#(bytes.count),"decode":\#(ours),"foundation":\#(foundation)}"#)

@@ -1,5 +1,5 @@
 import CampanileActivities
-import CampanileMessages
+import CampanileNotifications
 import Foundation
 
 extension Example {
@@ -16,7 +16,7 @@ extension Example {
       _ = try await service.createNotification(
         .init(notification: .init(bucketId: bucket?.id ?? "", title: title, subtitle: "main")))
     }
-    func mine() -> [CampanileMessages.Notification] { unread.notifications.filter { $0.bucketId == bucket?.id } }
+    func mine() -> [CampanileNotifications.Notification] { unread.notifications.filter { $0.bucketId == bucket?.id } }
     try await wait("the notifications") { mine().count == 2 }
     for notification in mine() { print("unread: \(notification.title)") }
     unread.markRead(mine()[1].id)

@@ -1,7 +1,7 @@
 import ActivityKit
 import BackgroundTasks
 import CampanileActivities
-import CampanileMessages
+import CampanileNotifications
 import CampanileSync
 import Foundation
 import Network

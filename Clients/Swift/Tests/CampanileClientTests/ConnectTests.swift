@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// The formats of the Connect protocol.
 struct ConnectTests {

@@ -2,6 +2,8 @@ import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileLodge
+import CampanileNotifications
 
 /// Credentials in a file, and their renewal.
 struct CredentialTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// The client with a real gateway. Runs only if `CAMPANILE_CLIENT_URL` and `CAMPANILE_CLIENT_KEY` are set.
 @Suite(.enabled(if: Gateway.isThere), .timeLimit(.minutes(2))) struct GatewayTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 func entry(_ id: UInt64, object: String = "o", request: String = #"{"requestId":"r"}"#) -> OutboxEntry {
   OutboxEntry(

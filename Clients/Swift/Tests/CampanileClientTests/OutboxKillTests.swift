@@ -3,6 +3,7 @@
   import Testing
 
   @testable import CampanileClient
+  import CampanileNotifications
 
   /// Starts the program `client-process` of this package.
   func clientProcess(_ arguments: String...) throws -> (process: Process, output: FileHandle) {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// Outboxes on files, sent through a fake caller.
 struct OutboxTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// Streams of responses over a fake network.
 struct StreamCallTests {

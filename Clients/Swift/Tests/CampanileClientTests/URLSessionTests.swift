@@ -3,6 +3,7 @@
   import Testing
 
   @testable import CampanileClient
+  import CampanileNotifications
 
   /// The transport over real connections.
   struct URLSessionTests {

@@ -1,7 +1,9 @@
+import CampanileGateway
 import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// Unary calls over a fake network.
 struct UnaryCallTests {

@@ -1,6 +1,8 @@
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
+import CampanileSync
 
 /// Watches over a fake caller.
 struct WatchTests {

@@ -1,4 +1,4 @@
-import CampanileClient
+import CampanileNotifications
 import Foundation
 
 #if canImport(Glibc)

@@ -1,5 +1,5 @@
 public import CampanileClient
-public import CampanileMessages
+public import CampanileNotifications
 public import Foundation
 public import Observation
 

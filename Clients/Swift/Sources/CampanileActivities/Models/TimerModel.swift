@@ -1,5 +1,4 @@
 public import CampanileClient
-public import CampanileMessages
 public import Foundation
 public import Observation
 

@@ -1,13 +1,13 @@
-import CampanileMessages
+import CampanileNotifications
 
 /// The unread notifications of a user, newest first. No I/O.
 struct UnreadList {
-  private(set) var notifications: [CampanileMessages.Notification] = []
+  private(set) var notifications: [CampanileNotifications.Notification] = []
   /// Notifications whose change waits in the outbox: they count as read until the server has refused it.
   private(set) var waiting: Set<String> = []
 
   /// Replaces the list by what the server has returned.
-  mutating func replace(by loaded: [CampanileMessages.Notification]) {
+  mutating func replace(by loaded: [CampanileNotifications.Notification]) {
     notifications = loaded.filter { $0.readTime == nil && !waiting.contains($0.id) }.sorted { $0.id > $1.id }
   }
 
@@ -32,7 +32,7 @@ struct UnreadList {
     }
   }
 
-  private mutating func set(_ notification: CampanileMessages.Notification) {
+  private mutating func set(_ notification: CampanileNotifications.Notification) {
     notifications.removeAll { $0.id == notification.id }
     guard notification.readTime == nil, !waiting.contains(notification.id) else { return }
     let index = notifications.firstIndex { $0.id < notification.id } ?? notifications.endIndex

@@ -1,5 +1,5 @@
 public import CampanileClient
-public import CampanileMessages
+public import CampanileNotifications
 import Foundation
 public import Observation
 
@@ -11,7 +11,7 @@ public import Observation
 /// ```
 @MainActor @Observable public final class UnreadModel {
   /// Newest first, without those that the user has read or deleted on this device.
-  public private(set) var notifications: [CampanileMessages.Notification] = []
+  public private(set) var notifications: [CampanileNotifications.Notification] = []
   /// The names and icons of the buckets, by id.
   public private(set) var buckets: [String: Bucket] = [:]
   /// Whether the list may be out of date, because there is no connection.
@@ -59,7 +59,7 @@ public import Observation
   private func load() async throws {
     updateWaiting()
     var request = ListNotificationsRequest(pageSize: 200, unreadOnly: true)
-    var loaded: [CampanileMessages.Notification] = []
+    var loaded: [CampanileNotifications.Notification] = []
     var token: String?
     repeat {
       let page = try await campanile.notifications.service.listNotifications(request)

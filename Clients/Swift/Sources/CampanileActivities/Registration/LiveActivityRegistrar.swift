@@ -1,5 +1,4 @@
 public import CampanileClient
-public import CampanileMessages
 public import Foundation
 
 /// Registers the tokens of an app's device and Live Activities.

@@ -1,4 +1,3 @@
-public import CampanileMessages
 import Foundation
 
 /// The identity of an app's installation.

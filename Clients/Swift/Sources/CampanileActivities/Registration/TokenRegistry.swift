@@ -1,5 +1,4 @@
 import CampanileClient
-import CampanileMessages
 
 /// The tokens of an app on one device, and which of them Activities still has to learn. No I/O.
 ///

@@ -1,4 +1,3 @@
-public import CampanileMessages
 public import Foundation
 
 /// The state of an activity that shows a chat room, as Activities pushes it.

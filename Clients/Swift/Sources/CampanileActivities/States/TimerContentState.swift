@@ -1,5 +1,4 @@
 import CampanileClient
-public import CampanileMessages
 public import Foundation
 
 /// The state of an activity that shows a timer, as Activities pushes it.

@@ -1,2 +1,4 @@
 // An app imports one module.
 @_exported public import CampanileClient
+@_exported public import CampanileMessages
+@_exported public import CampanileNotifications

@@ -1,5 +1,4 @@
-// An app imports one module: errors and options are part of every call, and messages are what it sends.
+// An app imports one module for each service; errors, options and the types of fields are part of every call.
 @_exported public import CampanileBase
 @_exported public import CampanileCall
 @_exported public import CampanileCodec
-@_exported public import CampanileMessages

@@ -1,5 +1,4 @@
 public import CampanileCodec
-public import CampanileMessages
 
 /// A request of a watch.
 public protocol WatchRequest: ProtoMessage {
@@ -23,67 +22,4 @@ public enum WatchResponseKind<Change: Sendable>: Sendable {
   case reached
   /// An event of a newer server.
   case unknown
-}
-
-extension WatchNotificationsRequest: WatchRequest {}
-extension WatchNotificationsResponse: WatchResponse {
-  public var kind: WatchResponseKind<NotificationChange> {
-    switch event {
-    case .started: .started
-    case .change(let change): .change(change)
-    case nil: .unknown
-    }
-  }
-}
-
-extension WatchActivitiesRequest: WatchRequest {}
-extension WatchActivitiesResponse: WatchResponse {
-  public var kind: WatchResponseKind<ActivityChange> {
-    switch event {
-    case .started: .started
-    case .change(let change): .change(change)
-    case nil: .unknown
-    }
-  }
-}
-
-extension WatchZoneChangesRequest: WatchRequest {}
-extension WatchZoneChangesResponse: WatchResponse {
-  public var kind: WatchResponseKind<ZoneChange> {
-    switch event {
-    case .started: .started
-    case .change(let change): .change(change)
-    case nil: .unknown
-    }
-  }
-}
-
-extension WatchRosterChangesRequest: WatchRequest {}
-extension WatchRosterChangesResponse: WatchResponse {
-  public var kind: WatchResponseKind<RosterChange> {
-    switch event {
-    case .started: .started
-    case .change(let change): .change(change)
-    case .reached: .reached
-    case nil: .unknown
-    }
-  }
-}
-
-// The messages of a device have sequence numbers instead of tokens.
-extension WatchUpdatesRequest: WatchRequest {
-  public var resumeToken: String {
-    get { afterSequence == 0 ? "" : String(afterSequence) }
-    set { afterSequence = Int64(newValue) ?? 0 }
-  }
-}
-extension WatchUpdatesResponse: WatchResponse {
-  public var resumeToken: String { sequence == 0 ? "" : String(sequence) }
-  public var kind: WatchResponseKind<SyncUpdate> {
-    switch event {
-    case .started: .started
-    case .update(let update): .change(update)
-    case nil: .unknown
-    }
-  }
 }

@@ -1,5 +1,5 @@
+public import CampanileAttendance
 public import CampanileClient
-public import CampanileMessages
 public import Foundation
 public import Observation
 

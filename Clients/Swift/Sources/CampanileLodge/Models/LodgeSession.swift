@@ -1,5 +1,5 @@
+import CampanileAttendance
 public import CampanileClient
-import CampanileMessages
 import Foundation
 
 /// The session of a lodge member, in a store that the app's processes share.

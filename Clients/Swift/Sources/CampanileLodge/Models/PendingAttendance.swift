@@ -1,5 +1,5 @@
-public import CampanileClient
-public import CampanileMessages
+public import CampanileAttendance
+import CampanileClient
 
 /// A confirmation that waits for a network.
 public struct PendingAttendance: Sendable, Hashable, Identifiable {

@@ -1,5 +1,5 @@
+public import CampanileAttendance
 import CampanileClient
-public import CampanileMessages
 public import Foundation
 
 /// The lodge's members and meetings, and the attendance that the caller may see. No I/O.

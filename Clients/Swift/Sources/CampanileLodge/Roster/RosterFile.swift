@@ -1,5 +1,5 @@
+import CampanileAttendance
 import CampanileClient
-import CampanileMessages
 import Foundation
 
 /// The stored roster and statistics of a device.

@@ -1,4 +1,4 @@
-public import CampanileMessages
+public import CampanileAttendance
 
 /// The colour of a percentage.
 public enum PercentageLevel: Hashable, Sendable, CaseIterable {

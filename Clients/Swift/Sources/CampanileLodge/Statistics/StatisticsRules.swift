@@ -1,5 +1,5 @@
+public import CampanileAttendance
 import CampanileClient
-public import CampanileMessages
 import Foundation
 
 /// The rules by which Attendance computes statistics, for a device without a network. No I/O.

@@ -1,2 +1,2 @@
 // An app imports one module.
-@_exported public import CampanileClient
+@_exported public import CampanileAttendance

@@ -1,5 +1,4 @@
 import CampanileClient
-public import CampanileMessages
 public import Foundation
 
 /// A message between a user's devices, in the form that apps exchange over WatchConnectivity.

@@ -1,5 +1,4 @@
 public import CampanileClient
-import CampanileMessages
 public import Foundation
 
 extension SyncZone {

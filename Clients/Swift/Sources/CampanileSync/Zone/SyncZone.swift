@@ -1,5 +1,4 @@
 public import CampanileClient
-public import CampanileMessages
 public import Foundation
 
 /// A device of the user, as Sync knows it.

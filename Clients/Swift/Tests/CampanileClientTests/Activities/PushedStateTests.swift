@@ -1,5 +1,5 @@
 import CampanileActivities
-import CampanileMessages
+import CampanileNotifications
 import Foundation
 import Testing
 

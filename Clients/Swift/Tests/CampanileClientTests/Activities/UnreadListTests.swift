@@ -1,4 +1,4 @@
-import CampanileMessages
+import CampanileNotifications
 import Testing
 
 @testable import CampanileActivities
@@ -6,7 +6,7 @@ import Testing
 struct UnreadListTests {
   private func notification(
     _ id: String, bucket: String = "b_1", isRead: Bool = false
-  ) -> CampanileMessages.Notification {
+  ) -> CampanileNotifications.Notification {
     .init(id: id, bucketId: bucket, title: id, readTime: isRead ? .init(seconds: 1) : nil)
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// Long absences of the server, with a clock of the test's own.
 struct QueueProofTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 
 /// The gateway that the environment names.
 enum Gateway {

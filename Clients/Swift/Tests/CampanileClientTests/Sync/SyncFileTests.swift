@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import CampanileClient
+import CampanileNotifications
 @testable import CampanileSync
 
 /// The files, messages and overlays of Sync, without a network.

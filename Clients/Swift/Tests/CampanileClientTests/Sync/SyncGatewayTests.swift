@@ -1,4 +1,4 @@
-import CampanileMessages
+import CampanileNotifications
 import Foundation
 import Testing
 

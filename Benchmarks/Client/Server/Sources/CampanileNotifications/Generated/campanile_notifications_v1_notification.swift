@@ -1,0 +1,1 @@
+../../../../../../Sources/CampanileMessages/Generated/campanile_notifications_v1_notification.swift

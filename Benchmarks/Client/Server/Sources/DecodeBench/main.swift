@@ -1,0 +1,1 @@
+../../../Sources/DecodeBench/main.swift

@@ -1,0 +1,3 @@
+// An app imports one module.
+@_exported public import CampanileClient
+@_exported public import CampanileMessages
