@@ -17,8 +17,8 @@ public final class MessageLayout: Sendable {
   ///
   /// - Parameters:
   ///   - name: The full proto name.
-  ///   - text: The fields, separated by spaces: `bucket_id:s priority:e`. Each is the proto's name, a colon, a letter
-  ///     of `FieldKind`, and a question mark if the field has presence or a digit if it is a member of that `oneof`.
+  ///   - text: The fields, separated by spaces: `bucket_id:s priority:e`. Each is the proto's name, a colon, and a
+  ///     letter of `FieldKind`. A question mark follows if the field has presence, or the digit of its `oneof`.
   ///   - classes: The class of each field that has one, in the same order.
   public init(_ name: StaticString, _ text: StaticString, _ classes: [FieldObject.Type] = []) {
     self.name = name
