@@ -92,7 +92,7 @@ public final class ActivitiesComponent: Sendable {
     do {
       let repository = try await SQLiteActivitiesRepository(
         store: store, limits: limits, policy: policy, stateWriter: stateWriter, random: environment.random)
-      let running = try delivery.start(
+      let running = try await delivery.start(
         store: store, registry: repository, listener: AlertReportListener(), group: group, sender: sender)
       self.delivery = running
       pushes = PushDeliveryService(

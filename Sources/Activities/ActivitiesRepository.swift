@@ -67,9 +67,9 @@ protocol ActivitiesRepository: Sendable {
   /// Ends every live activity immediately.
   func endAll(user: String, idempotency: IdempotentRequest?) async throws -> EndAllActivitiesResponse
 
-  func activity(_ id: String, user: String) throws -> GetActivityResponse
-  func activities(_ query: ActivityQuery) throws -> [StoredActivity]
-  func status(app: String, user: String) throws -> GetActivityStatusResponse
+  func activity(_ id: String, user: String) async throws -> GetActivityResponse
+  func activities(_ query: ActivityQuery) async throws -> [StoredActivity]
+  func status(app: String, user: String) async throws -> GetActivityStatusResponse
 
   /// Stores a user's unread summary if it is newer than the known one, and shows it in their unread activities.
   ///
@@ -80,15 +80,15 @@ protocol ActivitiesRepository: Sendable {
   /// - Returns: The ids of the pushes; nil for a repeated alert.
   func send(_ alert: AlertDraft) async throws -> [String]?
   /// Returns whether an alert with this id was sent to the user within the last 7 days.
-  func hasSent(alertID: String, user: String) throws -> Bool
+  func hasSent(alertID: String, user: String) async throws -> Bool
 
   /// Returns the position at which a new watch begins.
   ///
   /// - Throws: INVALID_ARGUMENT for a token that is not this user's; OUT_OF_RANGE, reason `TOKEN_TOO_OLD`; NOT_FOUND
   ///   for the activity.
-  func watchStart(resumeToken: String, activityID: String?, user: String) throws -> ResumeToken
+  func watchStart(resumeToken: String, activityID: String?, user: String) async throws -> ResumeToken
   /// Returns the user's changes after a token, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedActivityChange]
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) async throws -> [LoggedActivityChange]
 }
 
 /// Stores the push tokens, with the same contract as `ActivitiesRepository`.
@@ -105,9 +105,9 @@ protocol PushTokensRepository: Sendable {
   /// Returns the digits of the newest update token of an activity, of one installation or (empty) of any.
   ///
   /// - Throws: NOT_FOUND for the activity or, reason `TOKEN_NOT_FOUND`, for its token.
-  func updateToken(ofActivity id: String, installationID: String, user: String) throws -> String
-  func token(_ id: String, user: String) throws -> PushToken
-  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushToken]
+  func updateToken(ofActivity id: String, installationID: String, user: String) async throws -> String
+  func token(_ id: String, user: String) async throws -> PushToken
+  func tokens(_ query: PositionQuery, includeRetired: Bool) async throws -> [PushToken]
   func deleteToken(_ id: String, user: String) async throws
 }
 

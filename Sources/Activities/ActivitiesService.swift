@@ -79,7 +79,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
 
   public func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse {
     let user = try context.requireUser()
-    return try repository.activity(request.activityId, user: user)
+    return try await repository.activity(request.activityId, user: user)
   }
 
   public func listActivities(
@@ -88,8 +88,8 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     let user = try context.requireUser()
     let query = try ActivityQuery(request, user: user, limits: limits)
     // Taken before the page is read, so that watching from it misses nothing.
-    let present = try repository.watchStart(resumeToken: "", activityID: nil, user: user)
-    let (page, nextPageToken) = query.cut(try repository.activities(query))
+    let present = try await repository.watchStart(resumeToken: "", activityID: nil, user: user)
+    let (page, nextPageToken) = query.cut(try await repository.activities(query))
     return ListActivitiesResponse(
       activities: page.map(\.message), nextPageToken: nextPageToken, resumeToken: present.text(user: user))
   }
@@ -99,7 +99,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
   ) async throws -> ListActivityChangesResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    return try ActivityChangePage(repository: repository, limits: limits).read(request, user: user)
+    return try await ActivityChangePage(repository: repository, limits: limits).read(request, user: user)
   }
 
   public func watchActivities(

@@ -16,7 +16,7 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
     _ request: GetActivityStatusRequest, context: CallContext
   ) async throws -> GetActivityStatusResponse {
     try Self.check(context, request, app: request.app)
-    return try repository.status(app: request.app, user: request.userId)
+    return try await repository.status(app: request.app, user: request.userId)
   }
 
   public func testStart(_ request: TestStartRequest, context: CallContext) async throws -> TestStartResponse {

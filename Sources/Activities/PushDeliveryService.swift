@@ -16,7 +16,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
     try request.checkConstraints()
-    let response = try read { transaction -> GetPushResponse? in
+    let response = try await read { transaction -> GetPushResponse? in
       // The delivery log is shorter than the time for which a dead letter is retained.
       let push = try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL, PushReading.deadOneSQL].lazy.compactMap {
         try transaction.queryOne($0, [.text(request.apnsId)], PushReading.push)
@@ -53,7 +53,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
       user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: filter.scope, parts: 1,
       limits: limits)
     let resumeToken = notifier.ends.present
-    let page = try read { try filter.page(before: query.position.first, countMax: query.pageSize, in: $0) }
+    let page = try await read { try filter.page(before: query.position.first, countMax: query.pageSize, in: $0) }
     let nextPageToken = page.continuesAfter.map { query.token([$0]) } ?? ""
     return ListPushesResponse(pushes: page.pushes, nextPageToken: nextPageToken, resumeToken: resumeToken)
   }
@@ -75,7 +75,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["activity-users", request.userIdPrefix], parts: 1, limits: limits)
-    let found = try read { try ActivityUsers.list(query, prefix: request.userIdPrefix, in: $0) }
+    let found = try await read { try ActivityUsers.list(query, prefix: request.userIdPrefix, in: $0) }
     let (users, nextPageToken) = query.page(found) { [$0.userId] }
     return ListActivityUsersResponse(users: users, nextPageToken: nextPageToken)
   }
@@ -87,7 +87,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: ["dead-letters"], parts: 1,
       limits: limits)
-    let found = try read { transaction in
+    let found = try await read { transaction in
       try transaction.query(
         PushReading.deadSQL, [.text(query.position.first ?? ""), .int(query.pageSize + 1)], PushReading.push)
     }
@@ -126,7 +126,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
     return try await storeWrite { transaction in
       var response = DeleteDeadLettersResponse()
       for id in request.apnsIds {
-        let count = try transaction.execute(DeadLetters.deleteSQL, [.text(id)])
+        let count = try transaction.executeCounting(DeadLetters.deleteSQL, [.text(id)])
         if count == 0 { response.missingIds.append(id) }
         response.deletedCount += Int32(clamping: count)
       }
@@ -157,7 +157,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
     // Include the whole hour that contains the start time.
     var firstMs = startMs - (startMs % hourMs + hourMs) % hourMs
     if let last = query.position.first.flatMap({ Int64($0) }) { firstMs = max(firstMs, last + hourMs) }
-    let found = try read {
+    let found = try await read { [firstMs] in
       try StatisticsReading.hours(
         app: request.app, startMs: firstMs, endMs: endMs, hoursMax: query.pageSize + 1, in: $0)
     }

@@ -36,14 +36,14 @@ public struct PushTokensService: PushTokensServiceProtocol {
     let user = try context.requireUser()
     try request.checkConstraints()
     return GetActivityPushTokenResponse(
-      token: try repository.updateToken(
+      token: try await repository.updateToken(
         ofActivity: request.activityId, installationID: request.installationId, user: user))
   }
 
   public func getPushToken(
     _ request: GetPushTokenRequest, context: CallContext
   ) async throws -> GetPushTokenResponse {
-    GetPushTokenResponse(token: try repository.token(request.tokenId, user: try context.requireUser()))
+    GetPushTokenResponse(token: try await repository.token(request.tokenId, user: try context.requireUser()))
   }
 
   public func listPushTokens(
@@ -53,7 +53,7 @@ public struct PushTokensService: PushTokensServiceProtocol {
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["push-tokens", request.includeRetired ? "all" : "live"], parts: 1, limits: limits)
     let (tokens, nextPageToken) = query.page(
-      try repository.tokens(query, includeRetired: request.includeRetired)
+      try await repository.tokens(query, includeRetired: request.includeRetired)
     ) { [$0.id] }
     return ListPushTokensResponse(tokens: tokens, nextPageToken: nextPageToken)
   }

@@ -71,7 +71,7 @@ public struct TimersService: TimersServiceProtocol {
     do {
       return try await handle(event, id, user, context, nil)
     } catch let refusal as RPCError where refusal.reason == Reason.activityEnded.rawValue {
-      guard let activity = try repository.activity(id, user: user).activity, case .timer = activity.driver,
+      guard let activity = try await repository.activity(id, user: user).activity, case .timer = activity.driver,
         activity.endReason == reason
       else { throw refusal }
       return activity

@@ -59,7 +59,7 @@ public struct UnreadService: UnreadServiceProtocol {
       draft = try AlertDraft(request, traceParent: context.traceParent, nowMs: repository.clockMs())
     } catch {
       // The expiration time of a repeated call may have passed meanwhile.
-      if try repository.hasSent(alertID: request.alertId, user: request.userId) { return Self.repeated }
+      if try await repository.hasSent(alertID: request.alertId, user: request.userId) { return Self.repeated }
       throw error
     }
     guard let ids = try await repository.send(draft) else { return Self.repeated }

@@ -106,7 +106,7 @@ public final class AttendanceComponent: Sendable {
   }
 
   /// The number of members whose PIN no longer logs in from unknown devices until an administrator sets a new one.
-  public var lockedMemberCount: Int { (try? repository.lockedMemberCount()) ?? 0 }
+  public func lockedMemberCount() async -> Int { (try? await repository.lockedMemberCount()) ?? 0 }
 
   /// The number of open watches.
   public var watchCount: Int { hub.count }

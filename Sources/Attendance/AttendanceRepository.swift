@@ -18,9 +18,9 @@ protocol AttendanceRepository: MembersRepository, MeetingsRepository, RecordsRep
 protocol MembersRepository {
   func createMember(_ draft: Member, by caller: AttendanceCaller, idempotency: IdempotentRequest?) async throws
     -> Member
-  func member(_ number: Int64) throws -> Member
+  func member(_ number: Int64) async throws -> Member
   /// Returns members ordered by name. A position is a name key.
-  func members(_ query: PositionQuery, includesInactive: Bool) throws -> PageRows<Member>
+  func members(_ query: PositionQuery, includesInactive: Bool) async throws -> PageRows<Member>
   /// Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and differs from the current etag.
   func updateMember(_ change: Member, fields: [MemberField], by caller: AttendanceCaller) async throws -> Member
   func setActive(_ number: Int64, _ isActive: Bool, by caller: AttendanceCaller) async throws -> Member
@@ -47,13 +47,13 @@ protocol MembersRepository {
 protocol MeetingsRepository {
   func createMeeting(_ draft: Meeting, by caller: AttendanceCaller, idempotency: IdempotentRequest?) async throws
     -> Meeting
-  func meeting(_ number: Int64) throws -> Meeting
+  func meeting(_ number: Int64) async throws -> Meeting
   /// Returns meetings, newest first. A position is a start time and a number.
-  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting>
+  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) async throws -> PageRows<Meeting>
   /// Returns the years that have meetings, newest first. A position is a year.
-  func meetingYears(_ query: PositionQuery) throws -> [MeetingYear]
+  func meetingYears(_ query: PositionQuery) async throws -> [MeetingYear]
   /// Returns the scheduled meetings that have not begun, the earliest first. A position is a start time and a number.
-  func upcomingMeetings(_ query: PositionQuery) throws -> PageRows<Meeting>
+  func upcomingMeetings(_ query: PositionQuery) async throws -> PageRows<Meeting>
   func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: AttendanceCaller) async throws -> Meeting
   func cancelMeeting(_ number: Int64, by caller: AttendanceCaller) async throws -> Meeting
   /// Deletes a meeting.
@@ -68,10 +68,10 @@ protocol MeetingsRepository {
     name: String, secretHash: [UInt8], by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> (feed: CalendarFeed, isNew: Bool)
   /// Returns a caller's feeds, ordered by id, which is the position.
-  func feeds(of owner: String, _ query: PositionQuery) throws -> [CalendarFeed]
+  func feeds(of owner: String, _ query: PositionQuery) async throws -> [CalendarFeed]
   func deleteFeed(_ id: String, by caller: AttendanceCaller) async throws
   /// Returns the meetings of a feed from `sinceMs` on. Throws NOT_FOUND if no feed has this secret.
-  func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) throws -> [Meeting]
+  func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) async throws -> [Meeting]
 }
 
 /// A member's status at a meeting.
@@ -97,40 +97,43 @@ protocol RecordsRepository {
     idempotency: IdempotentRequest?
   ) async throws -> Attendance
   /// Returns a new code for a meeting. Check-in need not be open yet.
-  func checkInCode(meeting: Int64) throws -> (code: CheckInCode, text: String)
+  func checkInCode(meeting: Int64) async throws -> (code: CheckInCode, text: String)
   func checkIn(
     _ text: String, by member: Int64, _ caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> CheckInResponse
   /// Returns the records of the members who had been initiated by then.
-  func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) throws -> [Attendance]
-  func counts(ofMeeting meeting: Int64) throws -> AttendanceCounts
+  func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) async throws -> [Attendance]
+  func counts(ofMeeting meeting: Int64) async throws -> AttendanceCounts
   /// Returns member numbers and status numbers, ordered by member, starting after `member`.
-  func statuses(ofMeeting meeting: Int64, after member: Int64, rowsMax: Int) throws -> [(member: Int64, status: Int32)]
+  func statuses(ofMeeting meeting: Int64, after member: Int64, rowsMax: Int) async throws -> [(
+    member: Int64, status: Int32
+  )]
   /// Returns records with their meetings' start times, newest meeting first. A position is a start time and a number.
   ///
   /// - Parameter sinceDay: The first day of the meetings; nil means all.
   func attendance(
     ofMember member: Int64, year: Int64?, sinceDay: Int64?, _ query: PositionQuery
-  ) throws -> [(attendance: Attendance, startMs: Int64)]
+  ) async throws -> [(attendance: Attendance, startMs: Int64)]
   /// Returns the changes visible to a caller after a position, oldest first.
-  func changes(after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int) throws -> [SequencedChange]
+  func changes(after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int) async throws
+    -> [SequencedChange]
   /// Returns a caller's position after all committed changes.
-  func presentPosition(of caller: AttendanceCaller) throws -> ChangePosition
+  func presentPosition(of caller: AttendanceCaller) async throws -> ChangePosition
   /// Returns the position in a token.
   ///
   /// - Throws: INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, if it is not a token of this caller; OUT_OF_RANGE,
   ///   reason `TOKEN_TOO_OLD`.
-  func position(_ resumeToken: String, by caller: AttendanceCaller) throws -> ChangePosition
+  func position(_ resumeToken: String, by caller: AttendanceCaller) async throws -> ChangePosition
 }
 
 protocol StatisticsRepository {
   /// Returns a member's tally through `asOfDay`; nil includes all meetings.
-  func tally(ofMember member: Int64, year: Int64?, asOfDay: Int64?) throws -> Tally
+  func tally(ofMember member: Int64, year: Int64?, asOfDay: Int64?) async throws -> Tally
   /// Returns summaries ordered by name. A position is a name key.
-  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> PageRows<MemberSummary>
-  func absentees(sinceDay: Int64, _ query: PositionQuery) throws -> [Absentee]
+  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) async throws -> PageRows<MemberSummary>
+  func absentees(sinceDay: Int64, _ query: PositionQuery) async throws -> [Absentee]
   /// Returns the tally and the number of upcoming meetings.
-  func forecast(ofMember member: Int64, year: Int64?) throws -> (tally: Tally, upcoming: Int)
+  func forecast(ofMember member: Int64, year: Int64?) async throws -> (tally: Tally, upcoming: Int)
 }
 
 /// The facts about a member that a login needs.
@@ -156,21 +159,21 @@ struct LoginGrant: Sendable {
 
 protocol SessionsRepository {
   /// Returns the owner of a session. Throws UNAUTHENTICATED, reason `SESSION_INVALID` or `SESSION_EXPIRED`.
-  func caller(sessionHash: [UInt8], address: String) throws -> AttendanceCaller
+  func caller(sessionHash: [UInt8], address: String) async throws -> AttendanceCaller
   /// Returns the active member linked to a user of the gateway; nil if there is none.
-  func caller(user: String, address: String) throws -> AttendanceCaller?
-  func loginMember(nameKey: String) throws -> LoginMember?
-  func pinHash(of member: Int64) throws -> String?
+  func caller(user: String, address: String) async throws -> AttendanceCaller?
+  func loginMember(nameKey: String) async throws -> LoginMember?
+  func pinHash(of member: Int64) async throws -> String?
   /// Returns the member that a device token is valid for; nil if there is none.
-  func deviceMember(_ tokenHash: [UInt8]) throws -> Int64?
+  func deviceMember(_ tokenHash: [UInt8]) async throws -> Int64?
   /// Counts an attempt before its PIN is checked: for the device if it has a valid token, otherwise for the name.
   ///
   /// - Returns: False if the name is locked. The attempt is then not counted.
   func countAttempt(of subject: LoginSubject, device: [UInt8]?, address: String) async throws -> Bool
   /// Returns the number of members whose PIN no longer logs in from unknown devices.
-  func lockedMemberCount() throws -> Int
+  func lockedMemberCount() async throws -> Int
   /// Returns a member's devices, latest login first.
-  func devices(of member: Int64) throws -> [LoginDevice]
+  func devices(of member: Int64) async throws -> [LoginDevice]
   /// Throws UNAUTHENTICATED, reason `CREDENTIALS_INVALID`, if the member is no longer active or the PIN has changed.
   func openSession(
     _ grant: LoginGrant, lifetime: SessionLifetime
@@ -178,14 +181,14 @@ protocol SessionsRepository {
   func renewSession(_ tokenHash: [UInt8], lifetime: SessionLifetime) async throws -> MemberSession
   func endSession(_ tokenHash: [UInt8]) async throws
   /// Returns a member's sessions, newest first. A position is an id.
-  func sessions(of member: Int64, _ query: PositionQuery) throws -> [MemberSession]
+  func sessions(of member: Int64, _ query: PositionQuery) async throws -> [MemberSession]
   func revokeSessions(
     of member: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> RevokeSessionsResponse
 }
 
 protocol LodgeRepository {
-  func lodgeSettings() throws -> LodgeSettings
+  func lodgeSettings() async throws -> LodgeSettings
   func updateSettings(_ change: LodgeSettings, fields: [LodgeField], by caller: AttendanceCaller) async throws
     -> LodgeSettings
   /// Imports all rows or none. The response lists the errors. A repeated request returns the stored response.
@@ -196,9 +199,9 @@ protocol LodgeRepository {
 
 protocol AuditRepository {
   /// Returns entries, newest first. A position is a sequence. Values of more than 1 MiB are omitted.
-  func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry>
+  func auditEntries(_ query: PositionQuery, subject: String?) async throws -> PageRows<AuditEntry>
   /// Returns rows, oldest first, up to about 4 MiB; empty after the last row.
-  func auditRows(after sequence: Int64) throws -> [AuditRow]
+  func auditRows(after sequence: Int64) async throws -> [AuditRow]
   func undo(
     _ sequence: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> UndoChangeResponse

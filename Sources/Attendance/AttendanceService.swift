@@ -16,7 +16,7 @@ public struct AttendanceService: AttendanceServiceProtocol {
   public func recordAttendance(
     _ request: RecordAttendanceRequest, context: CallContext
   ) async throws -> RecordAttendanceResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     try request.checkConstraints()
     let meeting = try FieldIDs.meeting(request.meetingId)
     let member = try FieldIDs.member(request.memberId)
@@ -32,7 +32,7 @@ public struct AttendanceService: AttendanceServiceProtocol {
   public func recordMeetingAttendance(
     _ request: RecordMeetingAttendanceRequest, context: CallContext
   ) async throws -> RecordMeetingAttendanceResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     try request.checkConstraints()
     let meeting = try FieldIDs.meeting(request.meetingId)
     var violations = Violations()
@@ -59,7 +59,7 @@ public struct AttendanceService: AttendanceServiceProtocol {
   public func confirmAttendance(
     _ request: ConfirmAttendanceRequest, context: CallContext
   ) async throws -> ConfirmAttendanceResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let member = try caller.requireMember()
     try request.checkConstraints()
     let idempotency = try IdempotentRequest(
@@ -76,15 +76,15 @@ extension AttendanceService {
   public func getCheckInCode(
     _ request: GetCheckInCodeRequest, context: CallContext
   ) async throws -> GetCheckInCodeResponse {
-    _ = try access.caller(context, .secretary)
-    let (code, text) = try repository.checkInCode(meeting: FieldIDs.meeting(request.meetingId))
+    _ = try await access.caller(context, .secretary)
+    let (code, text) = try await repository.checkInCode(meeting: FieldIDs.meeting(request.meetingId))
     return GetCheckInCodeResponse(
       code: text, refreshTime: ProtoTimestamp(millisecondsSince1970: code.refreshMs),
       expireTime: ProtoTimestamp(millisecondsSince1970: code.expireMs))
   }
 
   public func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let member = try caller.requireMember()
     try request.checkConstraints()
     let idempotency = try IdempotentRequest(
@@ -95,37 +95,37 @@ extension AttendanceService {
   public func listMeetingAttendance(
     _ request: ListMeetingAttendanceRequest, context: CallContext
   ) async throws -> ListMeetingAttendanceResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
-    try access.requireOpenStatistics(caller, of: nil)
+    try await access.requireOpenStatistics(caller, of: nil)
     let number = try FieldIDs.meeting(request.meetingId)
-    let present = try repository.presentPosition(of: caller)
-    _ = try repository.meeting(number)
-    let query = try PositionQuery(
+    let present = try await repository.presentPosition(of: caller)
+    _ = try await repository.meeting(number)
+    let query = try await PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["meeting-attendance", request.meetingId], parts: 1, limits: limits)
     var response = ListMeetingAttendanceResponse(resumeToken: present.text(for: caller))
     (response.attendances, response.nextPageToken) = query.page(
-      try repository.attendance(ofMeeting: number, query)
+      try await repository.attendance(ofMeeting: number, query)
     ) { [String(AttendanceIDs.member($0.memberId) ?? 0)] }
-    response.counts = try repository.counts(ofMeeting: number)
+    response.counts = try await repository.counts(ofMeeting: number)
     return response
   }
 
   public func listMemberAttendance(
     _ request: ListMemberAttendanceRequest, context: CallContext
   ) async throws -> ListMemberAttendanceResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
-    try access.requireOpenStatistics(caller, of: number)
-    let present = try repository.presentPosition(of: caller)
-    let member = try repository.member(number)
-    let query = try PositionQuery(
+    try await access.requireOpenStatistics(caller, of: number)
+    let present = try await repository.presentPosition(of: caller)
+    let member = try await repository.member(number)
+    let query = try await PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["member-attendance", request.memberId, String(request.year)], parts: 2, limits: limits)
     let (page, token) = query.page(
-      try repository.attendance(
+      try await repository.attendance(
         ofMember: number, year: Years.year(request.year), sinceDay: Days.parse(member.initiationDate), query)
     ) { found in
       [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
@@ -137,14 +137,14 @@ extension AttendanceService {
   public func listRosterChanges(
     _ request: ListRosterChangesRequest, context: CallContext
   ) async throws -> ListRosterChangesResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let size = Paging.size(request.pageSize, limits)
-    var position = try repository.position(request.resumeToken, fromStart: request.fromStart, by: caller)
+    var position = try await repository.position(request.resumeToken, fromStart: request.fromStart, by: caller)
     var page = PageRows<SequencedChange>(countMax: size)
     // Without a token, changes that are committed from here on belong to the next page.
     if !request.resumeToken.isEmpty || request.fromStart {
-      for change in try repository.changes(after: position, by: caller, rowsMax: size + 1) {
+      for change in try await repository.changes(after: position, by: caller, rowsMax: size + 1) {
         guard page.add(change, sizeBytes: change.sizeBytes) else { break }
       }
     }
@@ -158,7 +158,7 @@ extension AttendanceService {
     _ request: WatchRosterChangesRequest, context: CallContext, responses: ResponseSink<WatchRosterChangesResponse>
   ) async throws {
     try await RosterWatch(repository: repository, hub: hub, notifier: notifier).run(
-      request, authenticate: { try access.caller(context, .member) }, send: { try await responses.send($0) })
+      request, authenticate: { try await access.caller(context, .member) }, send: { try await responses.send($0) })
   }
 }
 
@@ -166,9 +166,9 @@ extension AccessControl {
   /// Throws PERMISSION_DENIED, reason `STATISTICS_PRIVATE`, if the lodge shows members only their own statistics.
   ///
   /// - Parameter member: The member whose statistics are requested; nil for several members.
-  func requireOpenStatistics(_ caller: AttendanceCaller, of member: Int64?) throws {
+  func requireOpenStatistics(_ caller: AttendanceCaller, of member: Int64?) async throws {
     if caller.isStaff || (member != nil && caller.memberNumber == member) { return }
-    guard try repository.lodgeSettings().statisticsPrivate else { return }
+    guard try await repository.lodgeSettings().statisticsPrivate else { return }
     throw RPCError(.permissionDenied, "the lodge shows members only their own statistics", .statisticsPrivate)
   }
 }

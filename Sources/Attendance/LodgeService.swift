@@ -15,14 +15,14 @@ public struct LodgeService: LodgeServiceProtocol {
   public func getLodgeSettings(
     _ request: GetLodgeSettingsRequest, context: CallContext
   ) async throws -> GetLodgeSettingsResponse {
-    _ = try access.caller(context, .member)
-    return GetLodgeSettingsResponse(settings: try repository.lodgeSettings())
+    _ = try await access.caller(context, .member)
+    return GetLodgeSettingsResponse(settings: try await repository.lodgeSettings())
   }
 
   public func updateLodgeSettings(
     _ request: UpdateLodgeSettingsRequest, context: CallContext
   ) async throws -> UpdateLodgeSettingsResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     let (change, fields) = try UpdateMask.change(
       request.settings, "settings", request.updateMask, LodgeRules.check(_:of:_:_:))
     return UpdateLodgeSettingsResponse(
@@ -32,7 +32,7 @@ public struct LodgeService: LodgeServiceProtocol {
   public func importCsv(
     _ requests: RequestStream<ImportCsvRequest>, context: CallContext
   ) async throws -> ImportCsvResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     var file = ImportFile(limits: limits)
     for try await request in requests {
       try file.take(request)
@@ -45,8 +45,8 @@ public struct LodgeService: LodgeServiceProtocol {
   public func exportCsv(
     _ request: ExportCsvRequest, context: CallContext, responses: ResponseSink<ExportCsvResponse>
   ) async throws {
-    let caller = try access.caller(context, .secretary)
-    try caller.require(repository.lodgeSettings().exportRole)
+    let caller = try await access.caller(context, .secretary)
+    try await caller.require(repository.lodgeSettings().exportRole)
     try request.checkConstraints()
     let format = CsvFormat(
       language: request.language, separator: request.separator, hasByteOrderMark: request.byteOrderMark)
@@ -60,12 +60,12 @@ public struct LodgeService: LodgeServiceProtocol {
   public func listAuditEntries(
     _ request: ListAuditEntriesRequest, context: CallContext
   ) async throws -> ListAuditEntriesResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["audit", request.subject], parts: 1, limits: limits)
     let (entries, nextPageToken) = query.page(
-      try repository.auditEntries(query, subject: request.subject.isEmpty ? nil : request.subject)
+      try await repository.auditEntries(query, subject: request.subject.isEmpty ? nil : request.subject)
     ) { [String($0.sequence)] }
     return ListAuditEntriesResponse(entries: entries, nextPageToken: nextPageToken)
   }
@@ -73,11 +73,11 @@ public struct LodgeService: LodgeServiceProtocol {
   public func verifyAuditLog(
     _ request: VerifyAuditLogRequest, context: CallContext, responses: ResponseSink<VerifyAuditLogResponse>
   ) async throws {
-    _ = try access.caller(context, .admin)
+    _ = try await access.caller(context, .admin)
     var verifier = AuditVerifier(knownSequence: request.knownSequence, knownHash: request.knownHash)
     var reportedCount: Int64 = 0
     while verifier.fault == nil {
-      let rows = try repository.auditRows(after: verifier.lastSequence)
+      let rows = try await repository.auditRows(after: verifier.lastSequence)
       if rows.isEmpty { break }
       for row in rows {
         guard try verifier.take(row) else { break }
@@ -95,7 +95,7 @@ public struct LodgeService: LodgeServiceProtocol {
   }
 
   public func undoChange(_ request: UndoChangeRequest, context: CallContext) async throws -> UndoChangeResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     try request.checkConstraints()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: LodgeServiceMethods.undoChange, user: caller.name)

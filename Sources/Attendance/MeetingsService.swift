@@ -18,7 +18,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
   public func createMeeting(
     _ request: CreateMeetingRequest, context: CallContext
   ) async throws -> CreateMeetingResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     var violations = Violations()
     request.validate(into: &violations)
     let draft = request.meeting ?? Meeting()
@@ -31,18 +31,18 @@ public struct MeetingsService: MeetingsServiceProtocol {
   }
 
   public func getMeeting(_ request: GetMeetingRequest, context: CallContext) async throws -> GetMeetingResponse {
-    _ = try access.caller(context, .member)
-    return GetMeetingResponse(meeting: try repository.meeting(FieldIDs.meeting(request.meetingId)))
+    _ = try await access.caller(context, .member)
+    return GetMeetingResponse(meeting: try await repository.meeting(FieldIDs.meeting(request.meetingId)))
   }
 
   public func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["meetings", String(request.year), String(request.status.rawValue)], parts: 2, limits: limits)
-    let present = try repository.presentPosition(of: caller)
-    let found = try repository.meetings(
+    let present = try await repository.presentPosition(of: caller)
+    let found = try await repository.meetings(
       query, year: Years.year(request.year), status: request.status == .unspecified ? nil : request.status)
     let (meetings, nextPageToken) = query.page(found) { [String($0.startMs), String($0.number)] }
     return ListMeetingsResponse(
@@ -52,12 +52,12 @@ public struct MeetingsService: MeetingsServiceProtocol {
   public func listUpcomingMeetings(
     _ request: ListUpcomingMeetingsRequest, context: CallContext
   ) async throws -> ListUpcomingMeetingsResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["upcoming"], parts: 2,
       limits: limits)
-    let present = try repository.presentPosition(of: caller)
-    let (meetings, nextPageToken) = query.page(try repository.upcomingMeetings(query)) {
+    let present = try await repository.presentPosition(of: caller)
+    let (meetings, nextPageToken) = query.page(try await repository.upcomingMeetings(query)) {
       [String($0.startMs), String($0.number)]
     }
     return ListUpcomingMeetingsResponse(
@@ -67,18 +67,18 @@ public struct MeetingsService: MeetingsServiceProtocol {
   public func listMeetingYears(
     _ request: ListMeetingYearsRequest, context: CallContext
   ) async throws -> ListMeetingYearsResponse {
-    let caller = try access.caller(context, .member)
-    let query = try PositionQuery(
+    let caller = try await access.caller(context, .member)
+    let query = try await PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["years"], parts: 1,
       limits: limits)
-    let (years, nextPageToken) = query.page(try repository.meetingYears(query)) { [String($0.year)] }
+    let (years, nextPageToken) = query.page(try await repository.meetingYears(query)) { [String($0.year)] }
     return ListMeetingYearsResponse(years: years, nextPageToken: nextPageToken)
   }
 
   public func updateMeeting(
     _ request: UpdateMeetingRequest, context: CallContext
   ) async throws -> UpdateMeetingResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     let (draft, fields) = try UpdateMask.change(
       request.meeting, "meeting", request.updateMask, MeetingRules.check(_:of:_:_:))
     var change = draft
@@ -89,7 +89,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
   public func cancelMeeting(
     _ request: CancelMeetingRequest, context: CallContext
   ) async throws -> CancelMeetingResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     return CancelMeetingResponse(
       meeting: try await repository.cancelMeeting(FieldIDs.meeting(request.meetingId), by: caller))
   }
@@ -97,7 +97,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
   public func deleteMeeting(
     _ request: DeleteMeetingRequest, context: CallContext
   ) async throws -> DeleteMeetingResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     let count = try await repository.deleteMeeting(
       FieldIDs.meeting(request.meetingId), isForced: request.force, etag: request.etag, by: caller)
     return DeleteMeetingResponse(deletedAttendanceCount: Int32(clamping: count))
@@ -108,7 +108,7 @@ extension MeetingsService {
   public func createCalendarFeed(
     _ request: CreateCalendarFeedRequest, context: CallContext
   ) async throws -> CreateCalendarFeedResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MeetingsServiceMethods.createCalendarFeed, user: caller.name)
@@ -122,18 +122,18 @@ extension MeetingsService {
   public func listCalendarFeeds(
     _ request: ListCalendarFeedsRequest, context: CallContext
   ) async throws -> ListCalendarFeedsResponse {
-    let caller = try access.caller(context, .member)
-    let query = try PositionQuery(
+    let caller = try await access.caller(context, .member)
+    let query = try await PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["feeds"], parts: 1,
       limits: limits)
-    let (feeds, nextPageToken) = query.page(try repository.feeds(of: caller.name, query)) { [$0.id] }
+    let (feeds, nextPageToken) = query.page(try await repository.feeds(of: caller.name, query)) { [$0.id] }
     return ListCalendarFeedsResponse(feeds: feeds, nextPageToken: nextPageToken)
   }
 
   public func deleteCalendarFeed(
     _ request: DeleteCalendarFeedRequest, context: CallContext
   ) async throws -> DeleteCalendarFeedResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try await repository.deleteFeed(request.feedId, by: caller)
     return DeleteCalendarFeedResponse()
   }
@@ -144,7 +144,7 @@ extension MeetingsService {
       throw RPCError.missing("calendar", "", field: "secret", .feedNotFound)
     }
     let nowMs = repository.clockMs()
-    let meetings = try repository.calendarMeetings(secretHash: hash, sinceMs: nowMs - Self.calendarPastMs)
+    let meetings = try await repository.calendarMeetings(secretHash: hash, sinceMs: nowMs - Self.calendarPastMs)
     return GetCalendarResponse(contentType: ICalendar.contentType, content: ICalendar.text(meetings, nowMs: nowMs))
   }
 }

@@ -12,7 +12,7 @@ public struct MembersService: MembersServiceProtocol {
   let hasher: PinHasher
 
   public func createMember(_ request: CreateMemberRequest, context: CallContext) async throws -> CreateMemberResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     var violations = Violations()
     request.validate(into: &violations)
     let draft = request.member ?? Member()
@@ -24,17 +24,17 @@ public struct MembersService: MembersServiceProtocol {
   }
 
   public func getMember(_ request: GetMemberRequest, context: CallContext) async throws -> GetMemberResponse {
-    let caller = try access.caller(context, .member)
-    return GetMemberResponse(member: try repository.member(FieldIDs.member(request.memberId)).seen(by: caller))
+    let caller = try await access.caller(context, .member)
+    return GetMemberResponse(member: try await repository.member(FieldIDs.member(request.memberId)).seen(by: caller))
   }
 
   public func listMembers(_ request: ListMembersRequest, context: CallContext) async throws -> ListMembersResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["members", request.includeInactive ? "all" : "active"], parts: 1, limits: limits)
-    let present = try repository.presentPosition(of: caller)
-    let found = try repository.members(query, includesInactive: request.includeInactive)
+    let present = try await repository.presentPosition(of: caller)
+    let found = try await repository.members(query, includesInactive: request.includeInactive)
     let (members, nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
     return ListMembersResponse(
       members: members.map { $0.seen(by: caller) }, nextPageToken: nextPageToken,
@@ -42,7 +42,7 @@ public struct MembersService: MembersServiceProtocol {
   }
 
   public func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let (draft, fields) = try UpdateMask.change(
       request.member, "member", request.updateMask, MemberRules.check(_:of:_:_:))
     var change = draft
@@ -61,7 +61,7 @@ public struct MembersService: MembersServiceProtocol {
   public func deactivateMember(
     _ request: DeactivateMemberRequest, context: CallContext
   ) async throws -> DeactivateMemberResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     return DeactivateMemberResponse(
       member: try await repository.setActive(FieldIDs.member(request.memberId), false, by: caller))
   }
@@ -69,17 +69,17 @@ public struct MembersService: MembersServiceProtocol {
   public func reactivateMember(
     _ request: ReactivateMemberRequest, context: CallContext
   ) async throws -> ReactivateMemberResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     return ReactivateMemberResponse(
       member: try await repository.setActive(FieldIDs.member(request.memberId), true, by: caller))
   }
 
   public func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
     // Fail before the expensive key derivation if there is no such member.
-    _ = try repository.member(number)
+    _ = try await repository.member(number)
     try await repository.setPin(number, hash: try await hasher.hash(request.pin, by: caller), by: caller)
     return SetMemberPinResponse()
   }
@@ -87,13 +87,13 @@ public struct MembersService: MembersServiceProtocol {
   public func removeMemberPin(
     _ request: RemoveMemberPinRequest, context: CallContext
   ) async throws -> RemoveMemberPinResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     try await repository.setPin(FieldIDs.member(request.memberId), hash: nil, by: caller)
     return RemoveMemberPinResponse()
   }
 
   public func eraseMember(_ request: EraseMemberRequest, context: CallContext) async throws -> EraseMemberResponse {
-    let caller = try access.caller(context, .admin)
+    let caller = try await access.caller(context, .admin)
     let (member, redacted) = try await repository.eraseMember(
       FieldIDs.member(request.memberId), confirmedName: request.confirmName, etag: request.etag, by: caller)
     return EraseMemberResponse(member: member, redactedEntryCount: Int32(clamping: redacted))
@@ -102,7 +102,7 @@ public struct MembersService: MembersServiceProtocol {
   public func exportMemberData(
     _ request: ExportMemberDataRequest, context: CallContext, responses: ResponseSink<ExportMemberDataResponse>
   ) async throws {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let number = try FieldIDs.member(request.memberId)
     try caller.require(.admin, orMember: number)
     try await MemberExport(repository: repository, limits: limits, member: number).run { entry in

@@ -21,13 +21,12 @@ public struct SessionsService: SessionsServiceProtocol {
   public func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse {
     try request.checkConstraints()
     let key = MemberRules.key(of: request.name)
-    let member = try repository.loginMember(nameKey: key)
-    let attempt = try attempt(
+    let member = try await repository.loginMember(nameKey: key)
+    let attempt = try await attempt(
       LoginSubject(nameKey: key, member: member?.number), deviceToken: request.deviceToken, context)
     let isNameOnly = lifetime.allowsNameOnly && request.pin.isEmpty && member != nil && member?.pinHash == nil
-    let isDeviceOnly =
-      try request.pin.isEmpty && attempt.device != nil && member?.pinHash != nil
-      && repository.lodgeSettings().deviceLogin
+    let needsDeviceOnly = request.pin.isEmpty && attempt.device != nil && member?.pinHash != nil
+    let isDeviceOnly = needsDeviceOnly ? try await repository.lodgeSettings().deviceLogin : false
     if isNameOnly || isDeviceOnly {
       try gate.begin(attempt)
     } else if try await !gate.judge(request.pin, member?.pinHash, attempt) {
@@ -50,35 +49,35 @@ public struct SessionsService: SessionsServiceProtocol {
   public func getCurrentMember(
     _ request: GetCurrentMemberRequest, context: CallContext
   ) async throws -> GetCurrentMemberResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     var response = GetCurrentMemberResponse()
     if let hash = caller.sessionHash {
       response.session = try await repository.renewSession(hash, lifetime: lifetime)
     }
-    response.member = try repository.member(try caller.requireMember())
+    response.member = try await repository.member(try caller.requireMember())
     return response
   }
 
   public func logout(_ request: LogoutRequest, context: CallContext) async throws -> LogoutResponse {
-    let caller = try access.caller(context)
+    let caller = try await access.caller(context)
     if let hash = caller.sessionHash { try await repository.endSession(hash) }
     return LogoutResponse()
   }
 
   public func listSessions(_ request: ListSessionsRequest, context: CallContext) async throws -> ListSessionsResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let number = try member(request.memberId, for: caller)
-    let query = try PositionQuery(
+    let query = try await PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["sessions", String(number)],
       parts: 1, limits: limits)
-    let (sessions, nextPageToken) = query.page(try repository.sessions(of: number, query)) { [$0.id] }
+    let (sessions, nextPageToken) = query.page(try await repository.sessions(of: number, query)) { [$0.id] }
     return ListSessionsResponse(sessions: sessions, nextPageToken: nextPageToken)
   }
 
   public func revokeSessions(
     _ request: RevokeSessionsRequest, context: CallContext
   ) async throws -> RevokeSessionsResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: SessionsServiceMethods.revokeSessions, user: caller.name)
@@ -87,14 +86,14 @@ public struct SessionsService: SessionsServiceProtocol {
   }
 
   public func changePin(_ request: ChangePinRequest, context: CallContext) async throws -> ChangePinResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     let number = try caller.requireMember()
     try request.checkConstraints()
-    var attempt = try attempt(LoginSubject(member: number), deviceToken: request.deviceToken, context)
+    var attempt = try await attempt(LoginSubject(member: number), deviceToken: request.deviceToken, context)
     attempt.hasSession = true
     // Derive the new hash first: if no slot is free for it, the old PIN must not count as a failed attempt.
     let hash = try await gate.hasher.hash(request.newPin, by: caller)
-    let oldHash = try repository.pinHash(of: number)
+    let oldHash = try await repository.pinHash(of: number)
     guard try await gate.judge(request.oldPin, oldHash, attempt) else {
       throw Self.credentialsInvalid
     }
@@ -105,11 +104,12 @@ public struct SessionsService: SessionsServiceProtocol {
 
   /// Returns an attempt to prove the PIN of `subject`. Its origin is the device if the token is valid for the member,
   /// otherwise the address group. If the address is not the device's own, the origin is the calling program.
-  private func attempt(_ subject: LoginSubject, deviceToken: String, _ context: CallContext) throws -> PinAttempt {
+  private func attempt(_ subject: LoginSubject, deviceToken: String, _ context: CallContext) async throws -> PinAttempt
+  {
     let address = AccessControl.address(context)
     var origin = LoginOrigin.address(AddressGroup.name(of: address))
     if !AccessControl.isOwnAddress(context), let principal = context.principal { origin = .principal(principal.name) }
-    if let hash = try LoginDeviceToken.hash(deviceToken), let owner = try repository.deviceMember(hash),
+    if let hash = try LoginDeviceToken.hash(deviceToken), let owner = try await repository.deviceMember(hash),
       owner == subject.member
     {
       origin = .device(hash)

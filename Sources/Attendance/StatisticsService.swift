@@ -13,25 +13,25 @@ public struct StatisticsService: StatisticsServiceProtocol {
   public func getMemberStatistics(
     _ request: GetMemberStatisticsRequest, context: CallContext
   ) async throws -> GetMemberStatisticsResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
-    try access.requireOpenStatistics(caller, of: number)
+    try await access.requireOpenStatistics(caller, of: number)
     let day = request.asOfDate.isEmpty ? nil : try Self.day(request.asOfDate, "asOfDate")
     return GetMemberStatisticsResponse(
-      statistics: try repository.tally(ofMember: number, year: Years.year(request.year), asOfDay: day).statistics)
+      statistics: try await repository.tally(ofMember: number, year: Years.year(request.year), asOfDay: day).statistics)
   }
 
   public func listMemberSummaries(
     _ request: ListMemberSummariesRequest, context: CallContext
   ) async throws -> ListMemberSummariesResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
-    try access.requireOpenStatistics(caller, of: nil)
+    try await access.requireOpenStatistics(caller, of: nil)
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["summaries", String(request.year), request.includeInactive ? "all" : "active"], parts: 1, limits: limits)
-    let found = try repository.summaries(
+    let found = try await repository.summaries(
       query, year: Years.year(request.year), includesInactive: request.includeInactive)
     let (summaries, nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
     return ListMemberSummariesResponse(summaries: summaries, nextPageToken: nextPageToken)
@@ -40,24 +40,24 @@ public struct StatisticsService: StatisticsServiceProtocol {
   public func listAbsentees(
     _ request: ListAbsenteesRequest, context: CallContext
   ) async throws -> ListAbsenteesResponse {
-    let caller = try access.caller(context, .secretary)
+    let caller = try await access.caller(context, .secretary)
     try request.checkConstraints()
     let day = try Self.day(request.sinceDate, "sinceDate")
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["absentees", request.sinceDate], parts: 1, limits: limits)
     let (absentees, nextPageToken) = query.page(
-      try repository.absentees(sinceDay: day, query)
+      try await repository.absentees(sinceDay: day, query)
     ) { [MemberRules.key(of: $0.name)] }
     return ListAbsenteesResponse(absentees: absentees, nextPageToken: nextPageToken)
   }
 
   public func getForecast(_ request: GetForecastRequest, context: CallContext) async throws -> GetForecastResponse {
-    let caller = try access.caller(context, .member)
+    let caller = try await access.caller(context, .member)
     try request.checkConstraints()
     let number = try FieldIDs.member(request.memberId)
-    try access.requireOpenStatistics(caller, of: number)
-    let (tally, upcoming) = try repository.forecast(ofMember: number, year: Years.year(request.year))
+    try await access.requireOpenStatistics(caller, of: number)
+    let (tally, upcoming) = try await repository.forecast(ofMember: number, year: Years.year(request.year))
     let forecast = Forecast(
       present: tally.present, counted: tally.counted, upcoming: upcoming, target: Int(request.targetPercentage))
     return GetForecastResponse(

@@ -1,6 +1,6 @@
 import CampanileBase
 
-/// An embedded database: a SQLite file with a single group-commit writer, and reads that never wait for writes.
+/// A database with a single group-commit writer, and reads that never wait for writes. By default a SQLite file.
 ///
 /// An acknowledged write always survives the end of the process, and with `durability` `.full` also a power loss. Close
 /// the store with `close()`. A store that is released without it finishes its queued writes and leaves the file intact.
@@ -11,36 +11,38 @@ public final class Store: Sendable {
   /// The migrations that were applied before and by opening the store.
   public let migrationPlan: MigrationPlan
 
-  private let factory: ConnectionFactory
+  private let engine: any StoreEngine
   private let writer: GroupCommitWriter
   private let readers: ReaderPool
+  /// Run reads of an engine that waits for a network; nil if reads run inline.
+  private let readerThreads: ReaderThreads?
   private let end: StoreEnd
 
-  /// Opens the file, creates it if missing, checks it and migrates its schema. Blocks; call it at startup.
+  /// Opens the database, creates it if missing, checks it and migrates its schema. Blocks; call it at startup.
   ///
   /// - Throws: `inUse` if another process has the file open, `corrupt`, `foreignFile`, `migration` or `unavailable`;
-  ///   each with the path of the file.
+  ///   each with the path of the file or the address of the server.
   public init(_ configuration: StoreConfiguration, migrations: [Migration]) throws(StoreError) {
     self.configuration = configuration
-    try DatabaseFile.prepare(configuration.path)
-    let lock = try OwnershipLock(databasePath: configuration.path)
-    let factory = ConnectionFactory(configuration: configuration)
-    let connection = try factory.writer()
-    let readers = ReaderPool(factory: factory)
+    let engine = configuration.engine ?? SQLiteEngine(configuration)
+    let claim = try engine.claim()
+    let connection = try engine.openWriter()
+    let readers = ReaderPool(engine)
     do {
-      startupCheck = try IntegrityCheck.run(configuration.startupCheck, on: connection)
+      startupCheck = try engine.check(connection)
       migrationPlan = try Migrator(migrations).apply(on: connection)
       try readers.openFirst()
     } catch {
       readers.close()
       try? connection.close()
-      throw .from(error, path: configuration.path)
+      throw .from(error, path: engine.place)
     }
-    let end = StoreEnd(lock)
-    self.factory = factory
+    let end = StoreEnd(engine, claim)
+    self.engine = engine
     self.readers = readers
     self.end = end
-    writer = GroupCommitWriter(factory: factory) { connection in
+    readerThreads = engine.readsInline ? nil : ReaderThreads(engine)
+    writer = GroupCommitWriter(engine, configuration) { connection in
       readers.close()
       end.finish(connection)
     }
@@ -67,21 +69,37 @@ public final class Store: Sendable {
     return try await writer.write(scope, body)
   }
 
-  /// Runs several queries on one snapshot of the database, on the caller's own thread.
+  /// Runs several queries on one snapshot of the database, which includes every write acknowledged before.
   ///
-  /// The snapshot includes every write acknowledged before the first query.
+  /// On SQLite the body runs on the caller's thread, and the call does not suspend.
   ///
   /// - Throws: `overloaded` if all read connections stayed busy.
-  public func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    try readers.withConnection { connection in
-      try connection.run("BEGIN")
-      defer { if !connection.isAutocommit { try? connection.run("COMMIT") } }
-      return try Self.run(body, on: connection)
+  public func read<T: Sendable>(_ body: @Sendable (ReadTransaction) throws -> T) async throws -> T {
+    guard let readerThreads else { return try readBlocking(body) }
+    return try await withoutActuallyEscaping(body) { body in
+      try await readerThreads.run { try self.readBlocking(body) }
     }
   }
 
   /// Runs queries that each see their own snapshot. Cheaper than `read` for a body with one query.
-  public func readSingle<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+  public func readSingle<T: Sendable>(_ body: @Sendable (ReadTransaction) throws -> T) async throws -> T {
+    guard let readerThreads else { return try readSingleBlocking(body) }
+    return try await withoutActuallyEscaping(body) { body in
+      try await readerThreads.run { try self.readSingleBlocking(body) }
+    }
+  }
+
+  /// Like `read`, on the caller's own thread, which waits. A handler must use `read`.
+  public func readBlocking<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+    try readers.withConnection { connection in
+      try connection.beginReading()
+      defer { try? connection.commit() }
+      return try Self.run(body, on: connection)
+    }
+  }
+
+  /// Like `readSingle`, on the caller's own thread, which waits.
+  public func readSingleBlocking<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
     try readers.withConnection { try Self.run(body, on: $0) }
   }
 
@@ -89,8 +107,7 @@ public final class Store: Sendable {
   public func metrics() -> StoreMetrics {
     var metrics = writer.snapshot()
     (metrics.readerWaits, metrics.readersOpen) = readers.counts
-    metrics.databaseBytes = DatabaseFile.sizeBytes(configuration.path)
-    metrics.walBytes = DatabaseFile.sizeBytes(configuration.path + "-wal")
+    (metrics.databaseBytes, metrics.walBytes) = engine.sizes()
     return metrics
   }
 
@@ -109,7 +126,12 @@ public final class Store: Sendable {
 
   /// Returns SQLite's plan for a statement: the detail column of EXPLAIN QUERY PLAN.
   public func queryPlan(_ sql: String) throws -> [String] {
-    try readers.withConnection { connection in try QueryPlan.details(of: sql, on: connection) }
+    try readers.withConnection { connection in
+      guard let connection = connection as? SQLiteConnection else {
+        throw StoreError(.invalidArgument, "only SQLite's plans are parsed", path: engine.place)
+      }
+      return try QueryPlan.details(of: sql, on: connection)
+    }
   }
 
   /// Returns the steps of a statement that scan a whole table, or a whole index unless `allowingIndexScans`. Tests of
@@ -118,7 +140,7 @@ public final class Store: Sendable {
     QueryPlan.fullScans(in: try queryPlan(sql), allowingIndexScans: allowingIndexScans)
   }
 
-  private static func run<T>(_ body: (ReadTransaction) throws -> T, on connection: SQLConnection) throws -> T {
+  private static func run<T>(_ body: (ReadTransaction) throws -> T, on connection: any StoreConnection) throws -> T {
     let transaction = ReadTransaction(connection, .reading)
     defer { transaction.invalidate() }
     return try body(transaction)

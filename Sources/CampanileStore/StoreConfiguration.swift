@@ -52,6 +52,8 @@ public struct StoreConfiguration: Sendable {
   /// Called on the writer's thread after every commit; must return quickly.
   public var observer: (@Sendable (CommitObservation) -> Void)?
 
+  /// The engine; `nil` for SQLite on the file `path`.
+  package var engine: (any StoreEngine)?
   /// Replaces the writer's thread and observes each commit; `nil` for a real thread.
   package var stage: (any WriterStage)?
 

@@ -7,18 +7,21 @@ final class StoreEnd: Sendable {
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let lock: OwnershipLock
+  private let engine: any StoreEngine
+  private let claim: (any StoreClaim)?
   private let state = Mutex(State())
 
-  init(_ lock: OwnershipLock) { self.lock = lock }
+  init(_ engine: any StoreEngine, _ claim: (any StoreClaim)?) {
+    self.engine = engine
+    self.claim = claim
+  }
 
-  func finish(_ connection: SQLConnection?) {
+  func finish(_ connection: (any StoreConnection)?) {
     if let connection {
-      // A reader outside this process may prevent truncating the log; the next start does it then.
-      try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+      engine.tidy(connection)
       try? connection.close()
     }
-    lock.release()
+    claim?.release()
     let waiters = state.withLock { state in
       state.isOver = true
       defer { state.waiters = [] }

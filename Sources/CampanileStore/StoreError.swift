@@ -45,16 +45,32 @@ public struct StoreError: Error, Sendable, Hashable {
   public var code: Code
   /// A description without any values of rows.
   public var message: String
-  /// The affected database file, if any.
+  /// The affected database: a file, or a server's address without its password.
   public var path: String?
-  /// SQLite's extended result code, if SQLite reported the failure.
-  public var sqliteCode: Int32?
+  /// The code of the database engine, if it reported the failure: SQLite's extended result code, or an SQLSTATE.
+  public var engineCode: String?
 
-  public init(_ code: Code, _ message: String, path: String? = nil, sqliteCode: Int32? = nil) {
+  public init(_ code: Code, _ message: String, path: String? = nil, engineCode: String? = nil) {
     self.code = code
     self.message = message
     self.path = path
-    self.sqliteCode = sqliteCode
+    self.engineCode = engineCode
+  }
+
+  /// Converts any error to a store error, so that opening, committing and backing up throw no other type.
+  package static func from(_ error: any Error, path: String?) -> StoreError {
+    error as? StoreError ?? sqlite(error, path: path) ?? StoreError(.unavailable, String(describing: error), path: path)
+  }
+
+  /// Whether the connection that reported the error must not be used for another commit. Its cache, its lock state or
+  /// the kernel's view of the file may differ from the disk; for example, a failed fsync drops dirty pages.
+  var discredits: Bool {
+    // Bodies may throw store errors of their own; only errors of the engine concern the connection.
+    guard engineCode != nil else { return false }
+    switch code {
+    case .diskFull, .unavailable, .corrupt: return true
+    default: return false
+    }
   }
 }
 

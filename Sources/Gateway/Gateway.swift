@@ -198,10 +198,10 @@ public final class Gateway: Sendable {
   /// Loads the keys and starts to connect to the backends. Call it before the server listens.
   ///
   /// - Throws: If the database or the token key set cannot be read.
-  public func prepare() throws {
-    try keys.load()
-    try sessions.load()
-    try replies.load()
+  public func prepare() async throws {
+    try await keys.load()
+    try await sessions.load()
+    try await replies.load()
     _ = try tokens?.reload()
     logger.info("loaded keys", metadata: ["count": "\(keys.ring.count)"])
     for loop in loops { loop.loop.execute { loop.start() } }

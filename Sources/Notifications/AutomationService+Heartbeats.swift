@@ -25,7 +25,7 @@ extension AutomationService {
     let query = try AutomationQuery(
       .heartbeat, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
-    let (heartbeats, nextPageToken) = query.position.page(try repository.heartbeats(query)) { [$0.id] }
+    let (heartbeats, nextPageToken) = query.position.page(try await repository.heartbeats(query)) { [$0.id] }
     return ListHeartbeatsResponse(heartbeats: heartbeats, nextPageToken: nextPageToken)
   }
 

@@ -27,7 +27,7 @@ extension AutomationService {
     let query = try AutomationQuery(
       .webhook, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
-    let (webhooks, nextPageToken) = query.position.page(try repository.webhooks(query)) { [$0.id] }
+    let (webhooks, nextPageToken) = query.position.page(try await repository.webhooks(query)) { [$0.id] }
     return ListWebhooksResponse(webhooks: webhooks.map(WebhookRules.masked), nextPageToken: nextPageToken)
   }
 

@@ -34,13 +34,13 @@ extension AutomationService {
     let query = try AutomationQuery(
       .template, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
-    let (templates, nextPageToken) = query.position.page(try repository.templates(query)) { [$0.id] }
+    let (templates, nextPageToken) = query.position.page(try await repository.templates(query)) { [$0.id] }
     return ListTemplatesResponse(templates: templates, nextPageToken: nextPageToken)
   }
 
   public func getTemplate(_ request: GetTemplateRequest, context: CallContext) async throws -> GetTemplateResponse {
     let user = try context.requireUser()
-    return GetTemplateResponse(template: try repository.template(request.templateId, user: user))
+    return GetTemplateResponse(template: try await repository.template(request.templateId, user: user))
   }
 
   public func updateTemplate(

@@ -22,7 +22,7 @@ public struct ContainersService: ContainersServiceProtocol {
     let query = try PositionQuery(
       user: ChangedUsersWatch.scope, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["users"],
       parts: 1, limits: limits)
-    let (found, last) = try store.read { transaction in
+    let (found, last) = try await store.read { transaction in
       let last = try transaction.lastChange()
       let users = try transaction.query(
         Self.usersSQL, [.text(query.position.first ?? ""), .int(query.pageSize + 1)]
@@ -48,7 +48,7 @@ public struct ContainersService: ContainersServiceProtocol {
   ) async throws {
     try context.requireOperator()
     try request.checkConstraints()
-    let containers = try ContainerRows.read(
+    let containers = try await ContainerRows.read(
       user: request.userId, notificationsMax: Int(request.notificationsMax), store)
     for start in stride(from: 0, to: containers.buckets.count, by: Self.pieceRecords) {
       let piece = Array(containers.buckets[start..<min(start + Self.pieceRecords, containers.buckets.count)])

@@ -25,7 +25,7 @@ public struct DeliveryService: DeliveryServiceProtocol {
     let query = try PositionQuery(
       user: request.userId, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["delivery", request.notificationId], parts: 4, limits: limits)
-    let (records, nextPageToken) = query.page(try repository.deliveries(of: request.notificationId, query)) {
+    let (records, nextPageToken) = query.page(try await repository.deliveries(of: request.notificationId, query)) {
       DeliveryKey($0).parts
     }
     return ExplainUserDeliveryResponse(records: records, nextPageToken: nextPageToken)
@@ -39,7 +39,9 @@ public struct DeliveryService: DeliveryServiceProtocol {
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["notification-users", request.userIdPrefix], parts: 1, limits: limits)
-    let (users, nextPageToken) = query.page(try repository.users(query, prefix: request.userIdPrefix)) { [$0.userId] }
+    let (users, nextPageToken) = query.page(try await repository.users(query, prefix: request.userIdPrefix)) {
+      [$0.userId]
+    }
     return ListNotificationUsersResponse(users: users, nextPageToken: nextPageToken)
   }
 }

@@ -28,10 +28,10 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   /// Creates all entries in one commit. The result of each entry is its notification or its error. Throws only if
   /// nothing was stored.
   func createNotifications(_ entries: [NewNotification], user: String) async throws -> [Result<Notification, RPCError>]
-  func notification(_ id: String, user: String) throws -> Notification
+  func notification(_ id: String, user: String) async throws -> Notification
   func notifications(
     _ query: NotificationQuery
-  ) throws -> (notifications: PageRows<Notification>, token: ResumeToken)
+  ) async throws -> (notifications: PageRows<Notification>, token: ResumeToken)
   /// Throws ABORTED, reason `ETAG_MISMATCH`; PERMISSION_DENIED below publisher; and FAILED_PRECONDITION, reason
   /// `BUCKET_SHARED`, for a move from or to a shared bucket.
   func updateNotification(
@@ -47,51 +47,51 @@ protocol NotificationsRepository: BucketsRepository, SharesRepository, Invitatio
   func deleteNotifications(_ ids: [String], user: String) async throws -> BulkChange
   /// Restores deleted notifications. Ids that exist are not missing.
   func undeleteNotifications(_ ids: [String], user: String) async throws -> BulkChange
-  func deletedNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
+  func deletedNotifications(_ query: PositionQuery) async throws -> PageRows<Notification>
   /// Snoozes or postpones a notification. A snooze until nil or a past time ends; postponing until then does nothing.
   func setAside(
     _ id: String, until release: ProtoTimestamp?, state: DeliveryState, user: String
   ) async throws -> Notification
-  func postponedNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
+  func postponedNotifications(_ query: PositionQuery) async throws -> PageRows<Notification>
   /// Throws NOT_FOUND if the notification is not postponed, and ABORTED, reason `ETAG_MISMATCH`.
   func cancelPostponement(_ id: String, etag: String, user: String) async throws -> Notification
-  func scheduledNotifications(_ query: PositionQuery) throws -> PageRows<Notification>
+  func scheduledNotifications(_ query: PositionQuery) async throws -> PageRows<Notification>
   /// Throws ABORTED, reason `ETAG_MISMATCH`.
   func cancelScheduled(_ id: String, etag: String, user: String) async throws
-  func unreadCounts(user: String) throws -> UnreadCounts
-  func unreadSummary(user: String) throws -> UnreadSummary
-  func content(_ contentID: String, of notificationID: String, user: String) throws -> [UInt8]
+  func unreadCounts(user: String) async throws -> UnreadCounts
+  func unreadSummary(user: String) async throws -> UnreadSummary
+  func content(_ contentID: String, of notificationID: String, user: String) async throws -> [UInt8]
   /// Returns the delivery log of a notification, oldest first. The position of `query` is that of `DeliveryKey`.
-  func deliveries(of id: String, _ query: PositionQuery) throws -> [DeliveryRecord]
+  func deliveries(of id: String, _ query: PositionQuery) async throws -> [DeliveryRecord]
   /// Returns users by id, for operators. The position of `query` is the id of a user.
-  func users(_ query: PositionQuery, prefix: String) throws -> [NotificationUser]
+  func users(_ query: PositionQuery, prefix: String) async throws -> [NotificationUser]
   /// Appends to the delivery log and returns the number of new records.
   func record(_ deliveries: [NotificationDelivery]) async throws -> Int
-  func runs(_ query: PositionQuery, of notificationID: String?) throws -> PageRows<ActionRun>
-  func settings(user: String) throws -> UserSettings
+  func runs(_ query: PositionQuery, of notificationID: String?) async throws -> PageRows<ActionRun>
+  func settings(user: String) async throws -> UserSettings
   /// Throws ABORTED, reason `ETAG_MISMATCH`.
   func updateSettings(_ change: UserSettings, fields: [SettingsField], user: String) async throws -> UserSettings
   /// Throws NOT_FOUND, naming `field`.
-  func template(_ id: String, user: String, field: String) throws(RPCError) -> Template
+  func template(_ id: String, user: String, field: String) async throws(RPCError) -> Template
   /// Returns one page of matches, newest first. Throws NOT_FOUND for the bucket, and UNAVAILABLE, reason
   /// `SEARCH_INDEX_BEHIND`, while too many notifications of the user are not indexed yet.
   func search(_ query: SearchPageQuery) async throws -> SearchPage
 
   /// Returns the position where a new watch begins. Throws INVALID_ARGUMENT for a token that is not valid for this
   /// user, OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, and NOT_FOUND for the bucket.
-  func watchStart(resumeToken: String, bucketID: String?, user: String) throws -> ResumeToken
+  func watchStart(resumeToken: String, bucketID: String?, user: String) async throws -> ResumeToken
   /// Returns the user's changes after a token, oldest first. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedChange]
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) async throws -> [LoggedChange]
   /// Returns one page of changes. Throws the errors of `watchStart`.
-  func changes(_ query: ChangesQuery) throws -> ChangesPage
+  func changes(_ query: ChangesQuery) async throws -> ChangesPage
 }
 
 /// Stores buckets, under the rules of `NotificationsRepository`.
 protocol BucketsRepository {
   /// Throws RESOURCE_EXHAUSTED, reason `BUCKETS_EXHAUSTED`, and FAILED_PRECONDITION, reason `REQUEST_ID_REUSED`.
   func createBucket(_ draft: Bucket, user: String, idempotency: IdempotentRequest?) async throws -> Bucket
-  func bucket(_ id: String, user: String) throws -> Bucket
-  func buckets(_ query: BucketQuery) throws -> (buckets: PageRows<Bucket>, token: ResumeToken)
+  func bucket(_ id: String, user: String) async throws -> Bucket
+  func buckets(_ query: BucketQuery) async throws -> (buckets: PageRows<Bucket>, token: ResumeToken)
   /// Changes the bucket of all members. Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and is not the
   /// current one, and PERMISSION_DENIED below admin.
   func updateBucket(_ change: Bucket, fields: [BucketField], user: String) async throws -> Bucket
@@ -112,14 +112,14 @@ protocol SharesRepository {
   func share(_ id: String, _ share: BucketShare, by user: String) async throws -> ShareOutcome
   func unshare(_ id: String, from member: String, by user: String) async throws
   /// Returns the shares of a bucket. The position of `query` is the id of a user.
-  func shares(of id: String, _ query: PositionQuery) throws -> [BucketShare]
+  func shares(of id: String, _ query: PositionQuery) async throws -> [BucketShare]
   /// Stores a key. A repeated request returns the first key, and `isRepeated`.
   func createPublishKey(
     _ key: PublishKey, secretHash: [UInt8], bucketID: String, by user: String, idempotency: IdempotentRequest?
   ) async throws -> (key: PublishKey, isRepeated: Bool)
   /// Returns the keys of a bucket. The position of `query` is the id of a key.
-  func publishKeys(of bucketID: String, _ query: PositionQuery) throws -> [PublishKey]
+  func publishKeys(of bucketID: String, _ query: PositionQuery) async throws -> [PublishKey]
   func revokePublishKey(_ id: String, of bucketID: String, by user: String) async throws
   /// Throws UNAUTHENTICATED if no valid key has this secret.
-  func publishTarget(secretHash: [UInt8]) throws -> (owner: String, bucketID: String)
+  func publishTarget(secretHash: [UInt8]) async throws -> (owner: String, bucketID: String)
 }

@@ -22,7 +22,7 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["action-runs", request.notificationId], parts: 1, limits: limits)
-    let found = try repository.runs(
+    let found = try await repository.runs(
       query, of: request.notificationId.isEmpty ? nil : request.notificationId)
     let (runs, nextPageToken) = query.page(found) { [$0.id] }
     return ListActionRunsResponse(runs: runs, nextPageToken: nextPageToken)

@@ -18,13 +18,13 @@ extension NotificationsService {
 
   public func getBucket(_ request: GetBucketRequest, context: CallContext) async throws -> GetBucketResponse {
     let user = try context.requireUser()
-    return GetBucketResponse(bucket: try repository.bucket(request.bucketId, user: user))
+    return GetBucketResponse(bucket: try await repository.bucket(request.bucketId, user: user))
   }
 
   public func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse {
     let user = try context.requireUser()
     let query = try BucketQuery(request, user: user, limits: limits)
-    let (found, token) = try repository.buckets(query)
+    let (found, token) = try await repository.buckets(query)
     let (buckets, nextPageToken) = query.page.page(found) { [$0.name, $0.id] }
     return ListBucketsResponse(
       buckets: buckets, nextPageToken: nextPageToken, resumeToken: token.text(user: user))
@@ -34,7 +34,7 @@ extension NotificationsService {
     _ request: ListDeletedBucketsRequest, context: CallContext
   ) async throws -> ListDeletedBucketsResponse {
     let query = try BucketQuery(request, user: try context.requireUser(), limits: limits)
-    let (buckets, nextPageToken) = query.page.page(try repository.buckets(query).buckets) { [$0.name, $0.id] }
+    let (buckets, nextPageToken) = query.page.page(try await repository.buckets(query).buckets) { [$0.name, $0.id] }
     return ListDeletedBucketsResponse(buckets: buckets, nextPageToken: nextPageToken)
   }
 
@@ -62,7 +62,7 @@ extension NotificationsService {
     _ request: GetBucketSettingsRequest, context: CallContext
   ) async throws -> GetBucketSettingsResponse {
     let user = try context.requireUser()
-    return GetBucketSettingsResponse(settings: try repository.bucket(request.bucketId, user: user).settings)
+    return GetBucketSettingsResponse(settings: try await repository.bucket(request.bucketId, user: user).settings)
   }
 
   public func updateBucketSettings(

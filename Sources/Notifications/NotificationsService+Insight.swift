@@ -9,20 +9,20 @@ extension NotificationsService {
     _ request: GetAttachmentContentRequest, context: CallContext
   ) async throws -> GetAttachmentContentResponse {
     let user = try context.requireUser()
-    let notification = try repository.notification(request.notificationId, user: user)
+    let notification = try await repository.notification(request.notificationId, user: user)
     let attachment = notification.attachments.first { $0.contentId == request.contentId }
     guard let attachment, !request.contentId.isEmpty else {
       throw RPCError.contentNotFound(request.contentId, field: "contentId")
     }
     return GetAttachmentContentResponse(
-      data: try repository.content(request.contentId, of: notification.id, user: user),
+      data: try await repository.content(request.contentId, of: notification.id, user: user),
       contentType: attachment.contentType)
   }
 
   public func getLongLook(_ request: GetLongLookRequest, context: CallContext) async throws -> GetLongLookResponse {
     let user = try context.requireUser()
-    let notification = try repository.notification(request.notificationId, user: user)
-    let bucket = try repository.bucket(notification.bucketId, user: user)
+    let notification = try await repository.notification(request.notificationId, user: user)
+    let bucket = try await repository.bucket(notification.bucketId, user: user)
     return GetLongLookResponse(
       longLook: LongLookRules.longLook(notification, bucket: bucket, hasOwnLabels: request.withOwnLabels))
   }
@@ -33,7 +33,7 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["delivery", request.notificationId], parts: 4, limits: limits)
-    let (records, nextPageToken) = query.page(try repository.deliveries(of: request.notificationId, query)) {
+    let (records, nextPageToken) = query.page(try await repository.deliveries(of: request.notificationId, query)) {
       DeliveryKey($0).parts
     }
     return ExplainDeliveryResponse(records: records, nextPageToken: nextPageToken)
@@ -42,13 +42,13 @@ extension NotificationsService {
   public func getUnreadSummary(
     _ request: GetUnreadSummaryRequest, context: CallContext
   ) async throws -> GetUnreadSummaryResponse {
-    GetUnreadSummaryResponse(summary: try repository.unreadSummary(user: try context.requireUser()))
+    GetUnreadSummaryResponse(summary: try await repository.unreadSummary(user: try context.requireUser()))
   }
 
   public func getUserSettings(
     _ request: GetUserSettingsRequest, context: CallContext
   ) async throws -> GetUserSettingsResponse {
-    GetUserSettingsResponse(settings: try repository.settings(user: try context.requireUser()))
+    GetUserSettingsResponse(settings: try await repository.settings(user: try context.requireUser()))
   }
 
   public func updateUserSettings(

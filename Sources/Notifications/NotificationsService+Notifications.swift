@@ -20,7 +20,7 @@ extension NotificationsService {
   ) async throws -> Notification {
     let draft: NotificationDraft
     do throws(RPCError) {
-      draft = try self.draft(request, "", user: user)
+      draft = try await self.draft(request, "", user: user)
     } catch {
       if let reply = try await repository.reply(Notification.self, to: idempotency) { return reply }
       throw error
@@ -33,8 +33,9 @@ extension NotificationsService {
   ) async throws -> BatchCreateNotificationsResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    let entries = try request.requests.enumerated().map { index, entry in
-      try self.entry(entry, path: "requests[\(index)].", user: user)
+    var entries: [NewNotification] = []
+    for (index, entry) in request.requests.enumerated() {
+      entries.append(try await self.entry(entry, path: "requests[\(index)].", user: user))
     }
     let results = try await repository.createNotifications(entries, user: user)
     return BatchCreateNotificationsResponse(results: results.map(Self.result))
@@ -44,7 +45,7 @@ extension NotificationsService {
     _ request: GetNotificationRequest, context: CallContext
   ) async throws -> GetNotificationResponse {
     let user = try context.requireUser()
-    return GetNotificationResponse(notification: try repository.notification(request.notificationId, user: user))
+    return GetNotificationResponse(notification: try await repository.notification(request.notificationId, user: user))
   }
 
   public func listNotifications(
@@ -52,7 +53,7 @@ extension NotificationsService {
   ) async throws -> ListNotificationsResponse {
     let user = try context.requireUser()
     let query = try NotificationQuery(request, user: user, limits: limits)
-    let (rows, token) = try repository.notifications(query)
+    let (rows, token) = try await repository.notifications(query)
     var response = ListNotificationsResponse(notifications: rows.items, resumeToken: token.text(user: user))
     if rows.hasMore, let last = rows.items.last { response.nextPageToken = query.nextPageToken(after: last) }
     return response
@@ -83,10 +84,10 @@ extension NotificationsService {
 
   private func entry(
     _ request: CreateNotificationRequest, path: String, user: String
-  ) throws(RPCError) -> NewNotification {
+  ) async throws(RPCError) -> NewNotification {
     let idempotency = try Self.idempotency(request, user: user)
     do throws(RPCError) {
-      let draft = try self.draft(request, path, user: user)
+      let draft = try await self.draft(request, path, user: user)
       return NewNotification(path: path, draft: .success(draft), idempotency: idempotency)
     } catch {
       return NewNotification(path: path, draft: .failure(error), idempotency: idempotency)
@@ -96,7 +97,7 @@ extension NotificationsService {
   /// Returns the checked draft of a request, rendered from its template if it names one.
   func draft(
     _ request: CreateNotificationRequest, _ path: String, user: String
-  ) throws(RPCError) -> NotificationDraft {
+  ) async throws(RPCError) -> NotificationDraft {
     var violations = Violations()
     request.validate(path, into: &violations)
     var notification = request.notification ?? Notification()
@@ -104,7 +105,7 @@ extension NotificationsService {
     let isRendered = !request.templateId.isEmpty && violations.isEmpty
     RequestChecks.clearOutput(&notification)
     if isRendered {
-      try render(request, into: &notification, path, user: user, &violations)
+      try await render(request, into: &notification, path, user: user, &violations)
     } else if request.templateId.isEmpty, !request.variables.isEmpty {
       violations.add("\(path)variables", "needs a templateId", .required)
     }
@@ -119,8 +120,8 @@ extension NotificationsService {
   private func render(
     _ request: CreateNotificationRequest, into notification: inout Notification, _ path: String, user: String,
     _ violations: inout Violations
-  ) throws(RPCError) {
-    let template = try repository.template(request.templateId, user: user, field: "\(path)templateId")
+  ) async throws(RPCError) {
+    let template = try await repository.template(request.templateId, user: user, field: "\(path)templateId")
     let count = violations.count
     TemplateRules.render(
       template: template, variables: request.variables, into: &notification, prefix: path, &violations)

@@ -68,7 +68,7 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["deleted-notifications"], parts: 2, limits: limits)
-    let (notifications, nextPageToken) = query.page(try repository.deletedNotifications(query)) {
+    let (notifications, nextPageToken) = query.page(try await repository.deletedNotifications(query)) {
       [String($0.deleteTime?.millisecondsSince1970 ?? 0), $0.id]
     }
     return ListDeletedNotificationsResponse(notifications: notifications, nextPageToken: nextPageToken)
@@ -105,7 +105,7 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["postponed-notifications"], parts: 1, limits: limits)
-    let (notifications, nextPageToken) = query.page(try repository.postponedNotifications(query)) { [$0.id] }
+    let (notifications, nextPageToken) = query.page(try await repository.postponedNotifications(query)) { [$0.id] }
     return ListPostponedNotificationsResponse(notifications: notifications, nextPageToken: nextPageToken)
   }
 
@@ -123,7 +123,7 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["scheduled-notifications"], parts: 1, limits: limits)
-    let (notifications, nextPageToken) = query.page(try repository.scheduledNotifications(query)) {
+    let (notifications, nextPageToken) = query.page(try await repository.scheduledNotifications(query)) {
       [$0.id]
     }
     return ListScheduledNotificationsResponse(notifications: notifications, nextPageToken: nextPageToken)
@@ -140,14 +140,14 @@ extension NotificationsService {
   public func getUnreadCounts(
     _ request: GetUnreadCountsRequest, context: CallContext
   ) async throws -> GetUnreadCountsResponse {
-    GetUnreadCountsResponse(unreadCounts: try repository.unreadCounts(user: try context.requireUser()))
+    GetUnreadCountsResponse(unreadCounts: try await repository.unreadCounts(user: try context.requireUser()))
   }
 
   public func listNotificationChanges(
     _ request: ListNotificationChangesRequest, context: CallContext
   ) async throws -> ListNotificationChangesResponse {
     let query = try ChangesQuery(request, user: try context.requireUser(), limits: limits)
-    return try repository.changes(query).response
+    return try await repository.changes(query).response
   }
 
   public func watchNotifications(

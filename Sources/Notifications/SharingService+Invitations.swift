@@ -31,7 +31,7 @@ extension SharingService {
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["bucket-invitations", request.bucketId], parts: 1, limits: notifications.limits)
     let (invitations, nextPageToken) = query.page(
-      try repository.invitations(of: request.bucketId, query)
+      try await repository.invitations(of: request.bucketId, query)
     ) { [$0.userId] }
     return ListBucketInvitationsResponse(invitations: invitations, nextPageToken: nextPageToken)
   }
@@ -50,7 +50,7 @@ extension SharingService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["invitations"], parts: 1, limits: notifications.limits)
-    let (invitations, nextPageToken) = query.page(try repository.receivedInvitations(query)) { [$0.id] }
+    let (invitations, nextPageToken) = query.page(try await repository.receivedInvitations(query)) { [$0.id] }
     return ListInvitationsResponse(invitations: invitations, nextPageToken: nextPageToken)
   }
 
@@ -91,7 +91,7 @@ extension SharingService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["blocked-users"], parts: 1, limits: notifications.limits)
-    let (blockedUsers, nextPageToken) = query.page(try repository.blockedUsers(query)) { [$0.userId] }
+    let (blockedUsers, nextPageToken) = query.page(try await repository.blockedUsers(query)) { [$0.userId] }
     return ListBlockedUsersResponse(blockedUsers: blockedUsers, nextPageToken: nextPageToken)
   }
 }

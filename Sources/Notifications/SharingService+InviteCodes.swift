@@ -35,7 +35,7 @@ extension SharingService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["invite-codes", request.bucketId], parts: 1, limits: notifications.limits)
-    let (codes, nextPageToken) = query.page(try repository.inviteCodes(of: request.bucketId, query)) { [$0.id] }
+    let (codes, nextPageToken) = query.page(try await repository.inviteCodes(of: request.bucketId, query)) { [$0.id] }
     return ListInviteCodesResponse(codes: codes, nextPageToken: nextPageToken)
   }
 

@@ -41,7 +41,7 @@ public struct SharingService: SharingServiceProtocol {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["shares", request.bucketId], parts: 1, limits: notifications.limits)
-    let (shares, nextPageToken) = query.page(try repository.shares(of: request.bucketId, query)) { [$0.userId] }
+    let (shares, nextPageToken) = query.page(try await repository.shares(of: request.bucketId, query)) { [$0.userId] }
     return ListBucketSharesResponse(shares: shares, nextPageToken: nextPageToken)
   }
 
@@ -68,7 +68,7 @@ public struct SharingService: SharingServiceProtocol {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["publish-keys", request.bucketId], parts: 1, limits: notifications.limits)
-    let (keys, nextPageToken) = query.page(try repository.publishKeys(of: request.bucketId, query)) { [$0.id] }
+    let (keys, nextPageToken) = query.page(try await repository.publishKeys(of: request.bucketId, query)) { [$0.id] }
     return ListPublishKeysResponse(keys: keys, nextPageToken: nextPageToken)
   }
 
@@ -82,7 +82,7 @@ public struct SharingService: SharingServiceProtocol {
   public func publishWithKey(
     _ request: PublishWithKeyRequest, context: CallContext
   ) async throws -> PublishWithKeyResponse {
-    let (owner, bucketID) = try repository.publishTarget(secretHash: try Self.hash(request.secret))
+    let (owner, bucketID) = try await repository.publishTarget(secretHash: try Self.hash(request.secret))
     var inner = CreateNotificationRequest(notification: request.notification, requestId: request.requestId)
     guard request.notification?.bucketId.isEmpty ?? true else {
       throw RPCError.invalidField("notification.bucketId", "must be empty: the key determines the bucket", .outOfRange)

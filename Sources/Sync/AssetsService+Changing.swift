@@ -64,7 +64,7 @@ extension AssetsService {
     if let reply = try await repository.storedCommit(idempotency) {
       return RestoreAssetVersionResponse(asset: reply.results.first?.asset)
     }
-    let old = try repository.version(request.version, of: request.name, zone: zone, user: user)
+    let old = try await repository.version(request.version, of: request.name, zone: zone, user: user)
     let digest = try Self.digest(of: old)
     var put = PutDraft(
       recordType: old.recordType, syncTimeMs: old.syncTimeMs,
@@ -83,7 +83,7 @@ extension AssetsService {
   func commit(
     zone: String, device: String, _ changes: [ChangeDraft], user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse {
-    try repository.requireWriter(device, user: user)
+    try await repository.requireWriter(device, user: user)
     // These changes read an upload or a version before the commit, which the first commit may have consumed.
     if changes.contains(where: { $0.put?.readsStored == true }),
       let reply = try await repository.storedCommit(idempotency)
@@ -129,7 +129,7 @@ extension AssetsService {
         if put.isMerge, let merged = try await merged(change, put, zone: draft.zone, user: user) {
           draft.changes[index] = merged
         } else if case .inline(let content) = put.content {
-          let recordType = try recordType(of: put, change, draft.zone, user)
+          let recordType = try await recordType(of: put, change, draft.zone, user)
           let summary = try await store(content, recordType: recordType, put.isStrict, change.path)
           draft.changes[index].put?.content = .stored(summary)
         }
@@ -147,10 +147,10 @@ extension AssetsService {
   /// Returns the record type of a put: its own, or that of the current asset.
   private func recordType(
     of put: PutDraft, _ change: ChangeDraft, _ zone: String, _ user: String
-  ) throws -> String {
+  ) async throws -> String {
     guard put.recordType.isEmpty else { return put.recordType }
     do {
-      return try repository.version(0, of: change.name, zone: zone, user: user).recordType
+      return try await repository.version(0, of: change.name, zone: zone, user: user).recordType
     } catch let error as RPCError where error.code == .notFound {
       throw RPCError.invalidField("\(change.path)recordType", "must be given for a new asset", .required)
     }
@@ -181,7 +181,7 @@ extension AssetsService {
     let (contents, repository) = (contents, repository)
     // If the pool is closed, `OrphanPurge` removes them after the next start.
     try? await contents.run {
-      for digest in digests { contents.remove(digest, ownPins: 1) { try repository.hasContent(digest) } }
+      for digest in digests { contents.remove(digest, ownPins: 1) { try repository.hasContentBlocking(digest) } }
     }
   }
 }

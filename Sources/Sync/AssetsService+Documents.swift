@@ -12,12 +12,12 @@ extension AssetsService {
     let zone = Self.zone(request, request.zoneId, request.name, device: request.deviceId, &violations)
     let time = TimeRules.milliseconds(request.syncTime, "syncTime", &violations)
     try violations.check()
-    try repository.requireWriter(request.deviceId, user: user)
+    try await repository.requireWriter(request.deviceId, user: user)
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AssetsServiceMethods.patchAsset, user: user)
     // The condition no longer holds after the first response, so look for it before checking the condition.
     if let reply = try await repository.storedCommit(idempotency) { return Self.patched(reply) }
-    let current = try repository.version(0, of: request.name, zone: zone, user: user)
+    let current = try await repository.version(0, of: request.name, zone: zone, user: user)
     guard request.etag == current.etag, let patch = request.patch else {
       throw RPCError.etagMismatch(field: "etag", current: current.etag)
     }
@@ -47,13 +47,13 @@ extension AssetsService {
     let user = try context.requireUser()
     let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
     let kinds: [DeltaKind] = [.jsonPatch, .mergePatch, .bytes]
-    let current = try repository.version(0, of: request.name, zone: zone, user: user)
+    let current = try await repository.version(0, of: request.name, zone: zone, user: user)
     var response = GetAssetDeltaResponse(asset: current.asset(in: zone))
     guard request.sinceVersion != current.version else {
       response.kind = .unchanged
       return response
     }
-    let old = try? repository.version(request.sinceVersion, of: request.name, zone: zone, user: user)
+    let old = try? await repository.version(request.sinceVersion, of: request.name, zone: zone, user: user)
     if let old, old.digest == current.digest {
       response.kind = .unchanged
       return response
@@ -82,7 +82,7 @@ extension AssetsService {
   ) async throws -> ChangeDraft? {
     let current: StoredVersion
     do {
-      current = try repository.version(0, of: change.name, zone: zone, user: user)
+      current = try await repository.version(0, of: change.name, zone: zone, user: user)
     } catch let error as RPCError where error.code == .notFound { return nil }
     var put = draft
     if put.recordType.isEmpty { put.recordType = current.recordType }
@@ -92,8 +92,8 @@ extension AssetsService {
     }
     if put.baseEtag == current.etag { return nil }
     try requireDocument(current, "\(change.path)name")
-    let base = try baseVersion(put.baseEtag, of: change.name, zone: zone, user: user)
-    let mine = try newContent(of: put, change, user: user)
+    let base = try await baseVersion(put.baseEtag, of: change.name, zone: zone, user: user)
+    let mine = try await newContent(of: put, change, user: user)
     let theirs = try DocumentSource(current)
     let ancestor = try base.flatMap { $0.sizeBytes <= limits.documentBytesMax ? try DocumentSource($0) : nil }
     let recordType = put.recordType
@@ -110,9 +110,9 @@ extension AssetsService {
 
   private func baseVersion(
     _ etag: String, of name: String, zone: String, user: String
-  ) throws -> StoredVersion? {
+  ) async throws -> StoredVersion? {
     guard let number = Etag.version(etag), number > 0 else { return nil }
-    guard let base = try? repository.version(number, of: name, zone: zone, user: user), !base.isDeleted else {
+    guard let base = try? await repository.version(number, of: name, zone: zone, user: user), !base.isDeleted else {
       return nil
     }
     return base
@@ -136,7 +136,7 @@ extension AssetsService {
   /// Returns the new content of a put.
   private func newContent(
     of put: PutDraft, _ change: ChangeDraft, user: String
-  ) throws -> DocumentSource {
+  ) async throws -> DocumentSource {
     let digest: SHA256Digest
     let sizeBytes: Int64
     switch put.content {
@@ -144,7 +144,7 @@ extension AssetsService {
     case .stored(let summary): (digest, sizeBytes) = (summary.digest, summary.sizeBytes)
     case .known: throw RPCError.refused("\(change.path)sha256", "cannot be merged; send the content", .mergeRefused)
     case .upload(let id):
-      guard let summary = try repository.upload(id, user: user).summary else {
+      guard let summary = try await repository.upload(id, user: user).summary else {
         throw RPCError.refused("\(change.path)uploadId", "is not complete", .uploadIncomplete)
       }
       (digest, sizeBytes) = (summary.digest, summary.sizeBytes)

@@ -18,7 +18,7 @@ extension AssetsService {
       violations.add("recordsJson", "must have at most \(limits.inlineBytesMax) bytes", .contentTooLarge)
     }
     try violations.check()
-    try repository.requireWriter(request.deviceId, user: user)
+    try await repository.requireWriter(request.deviceId, user: user)
     let atMs = repository.clockMs()
     let plan = try await documents.run { try ImportPlan(request.recordsJson, atMs: atMs) }
     var response = plan.response

@@ -18,7 +18,7 @@ public struct AssetsService: AssetsServiceProtocol {
   public func getAsset(_ request: GetAssetRequest, context: CallContext) async throws -> GetAssetResponse {
     let user = try context.requireUser()
     let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
-    let version = try repository.version(request.version, of: request.name, zone: zone, user: user)
+    let version = try await repository.version(request.version, of: request.name, zone: zone, user: user)
     var response = GetAssetResponse(asset: version.asset(in: zone))
     if request.knownEtag == version.etag {
       response.notModified = true
@@ -42,7 +42,7 @@ public struct AssetsService: AssetsServiceProtocol {
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["assets", zone], parts: 2,
       limits: limits)
-    let page = try repository.assets(query, zone: zone, user: user)
+    let page = try await repository.assets(query, zone: zone, user: user)
     let (assets, nextPageToken) = query.page(page.assets) { [$0.name, String(page.revision)] }
     return ListAssetsResponse(
       assets: assets, nextPageToken: nextPageToken, revision: page.revision, resumeToken: page.position.text(user: user)
@@ -54,7 +54,7 @@ public struct AssetsService: AssetsServiceProtocol {
   ) async throws {
     let user = try context.requireUser()
     let zone = try Violations.check { Self.zone(request, request.zoneId, request.name, &$0) }
-    let version = try repository.version(request.version, of: request.name, zone: zone, user: user)
+    let version = try await repository.version(request.version, of: request.name, zone: zone, user: user)
     let digest = try Self.digest(of: version)
     if !request.sha256.isEmpty, NameRules.digest(request.sha256) != digest {
       throw RPCError(
@@ -80,7 +80,7 @@ public struct AssetsService: AssetsServiceProtocol {
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["versions", zone, request.name, request.conflictsOnly ? "1" : "0"], parts: 1, limits: limits)
-    let found = try repository.versions(query, of: request.name, zone: zone, conflictsOnly: request.conflictsOnly)
+    let found = try await repository.versions(query, of: request.name, zone: zone, conflictsOnly: request.conflictsOnly)
     let (versions, nextPageToken) = query.page(found) { [String($0.version)] }
     return ListAssetVersionsResponse(versions: versions.map { $0.entry(in: zone) }, nextPageToken: nextPageToken)
   }

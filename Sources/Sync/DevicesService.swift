@@ -33,7 +33,7 @@ public struct DevicesService: DevicesServiceProtocol {
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["devices"], parts: 1,
       limits: repository.limits)
-    let (devices, nextPageToken) = query.page(try repository.devices(query)) { [$0.id] }
+    let (devices, nextPageToken) = query.page(try await repository.devices(query)) { [$0.id] }
     return ListSyncDevicesResponse(devices: devices, nextPageToken: nextPageToken)
   }
 
@@ -84,7 +84,7 @@ public struct DevicesService: DevicesServiceProtocol {
     let user = try context.requireUser(of: request.deviceId)
     try Self.check(request, device: request.deviceId)
     let count = Paging.size(request.pageSize, repository.limits)
-    let page = try repository.updates(
+    let page = try await repository.updates(
       for: request.deviceId, after: request.afterSequence, user: user, countMax: count)
     return ListUpdatesResponse(updates: page.updates, sequence: page.sequence, hasMore: page.hasMore)
   }

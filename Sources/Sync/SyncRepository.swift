@@ -18,13 +18,13 @@ protocol SyncRepository: ZonesRepository, AssetsRepository, UploadsRepository, D
 protocol ZonesRepository {
   func createZone(_ name: String, user: String, idempotency: IdempotentRequest?) async throws -> Zone
   /// Returns a zone. `ZentikSyncZone` exists for every user and is empty before its first commit.
-  func zone(_ name: String, user: String) throws -> StoredZone
+  func zone(_ name: String, user: String) async throws -> StoredZone
   /// Whether there is a notifications service to export from.
   var isExporting: Bool { get }
-  func zones(_ query: PositionQuery) throws -> [Zone]
-  func storage(user: String) throws -> StorageUse
+  func zones(_ query: PositionQuery) async throws -> [Zone]
+  func storage(user: String) async throws -> StorageUse
   /// Returns users by id, for operators. The position of `query` is the id of a user.
-  func users(_ query: PositionQuery, prefix: String) throws -> [SyncUser]
+  func users(_ query: PositionQuery, prefix: String) async throws -> [SyncUser]
   /// Starts or ends the export. UpdateZone documents the errors.
   func updateZone(_ change: ZoneChangeDraft, user: String) async throws -> Zone
   /// Deletes a zone. An etag that is not empty must be the zone's.
@@ -32,12 +32,12 @@ protocol ZonesRepository {
   /// Returns the position from which a list or watch of changes starts.
   ///
   /// - Throws: OUT_OF_RANGE, reason `TOKEN_TOO_OLD`; INVALID_ARGUMENT if the token is not one of this user.
-  func position(_ start: ChangesStart, zone: String, user: String) throws -> ZonePosition
+  func position(_ start: ChangesStart, zone: String, user: String) async throws -> ZonePosition
   /// Returns the next changes: at most `countMax`, fewer if they have many assets. Throws OUT_OF_RANGE, reason
   /// `TOKEN_TOO_OLD`.
   func changes(
     after position: ZonePosition, zone: String, user: String, countMax: Int, filter: ChangeFilter
-  ) throws -> ChangePage
+  ) async throws -> ChangePage
 }
 
 /// The changes of a zone by UpdateZone.
@@ -67,16 +67,18 @@ protocol AssetsRepository {
   /// Returns the stored response to the same request; nil if there is none.
   func storedCommit(_ idempotency: IdempotentRequest?) async throws -> CommitAssetsResponse?
   /// Returns a version; 0 means the current one.
-  func version(_ version: Int64, of name: String, zone: String, user: String) throws -> StoredVersion
+  func version(_ version: Int64, of name: String, zone: String, user: String) async throws -> StoredVersion
   /// Returns assets that all belong to one revision.
-  func assets(_ query: PositionQuery, zone: String, user: String) throws -> AssetPage
-  func versions(_ query: PositionQuery, of name: String, zone: String, conflictsOnly: Bool) throws -> [StoredVersion]
+  func assets(_ query: PositionQuery, zone: String, user: String) async throws -> AssetPage
+  func versions(_ query: PositionQuery, of name: String, zone: String, conflictsOnly: Bool) async throws
+    -> [StoredVersion]
   func resolveConflict(
     _ version: Int64, of name: String, zone: String, device: String, user: String
   ) async throws
-  func hasContent(_ digest: SHA256Digest) throws -> Bool
+  /// Waits on the caller's thread, which must be one for files.
+  func hasContentBlocking(_ digest: SHA256Digest) throws -> Bool
   /// Throws unless the device may change assets.
-  func requireWriter(_ device: String, user: String) throws
+  func requireWriter(_ device: String, user: String) async throws
 }
 
 /// A page of assets at one revision of their zone.
@@ -91,7 +93,9 @@ protocol UploadsRepository {
   func createUpload(
     _ upload: StoredUpload, device: String, user: String, idempotency: IdempotentRequest?
   ) async throws -> Upload
-  func upload(_ id: String, user: String) throws -> StoredUpload
+  func upload(_ id: String, user: String) async throws -> StoredUpload
+  /// Waits on the caller's thread, which must be one for files.
+  func uploadBlocking(_ id: String, user: String) throws -> StoredUpload
   /// Completes an upload whose content is on disk under its name, and pinned.
   func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload
   /// Extends the upload's retention.
@@ -102,7 +106,7 @@ protocol UploadsRepository {
 
 protocol DevicesRepository {
   func registerDevice(_ device: SyncDevice, user: String) async throws -> SyncDevice
-  func devices(_ query: PositionQuery) throws -> [SyncDevice]
+  func devices(_ query: PositionQuery) async throws -> [SyncDevice]
   /// Deletes a device.
   ///
   /// - Parameter keepsReaders: Throws PERMISSION_DENIED, reason `DEVICE_READ_ONLY`, for a reader.
@@ -114,7 +118,7 @@ protocol DevicesRepository {
     _ message: SyncUpdateMessage, device: String, requestID: String, user: String, idempotency: IdempotentRequest?
   ) async throws -> Int64
   /// Returns at most `countMax` updates for a device, after a sequence or its acknowledged one, whichever is later.
-  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> UpdatePage
+  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) async throws -> UpdatePage
   func acknowledge(_ device: String, through sequence: Int64, user: String) async throws
 }
 

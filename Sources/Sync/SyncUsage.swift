@@ -23,10 +23,10 @@ extension SyncComponent {
   static let overdueSQL = "SELECT count(*) FROM export_queue WHERE attempts > 0 OR due_ms < $1"
 
   /// Reads the current figures.
-  public func usage() throws -> SyncUsage {
+  public func usage() async throws -> SyncUsage {
     let overdueMs = repository.clockMs() - Self.overdueAgeMs
     let limits = repository.limits
-    return try store.read { transaction in
+    return try await store.read { transaction in
       func count(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
         Int(try transaction.queryOne(sql, arguments) { try $0.integer(0) } ?? 0)
       }

@@ -43,7 +43,7 @@ public struct UploadsService: UploadsServiceProtocol {
   public func uploadContent(
     _ requests: RequestStream<UploadContentRequest>, context: CallContext
   ) async throws -> UploadContentResponse {
-    let user = try context.requireWritingUser(repository)
+    let user = try await context.requireWritingUser(repository)
     let iterator = requests.makeAsyncIterator()
     guard case .start(let start) = try await iterator.next()?.message else {
       throw RPCError.invalidField("start", "must come first", .required)
@@ -69,12 +69,12 @@ public struct UploadsService: UploadsServiceProtocol {
 
   public func getUpload(_ request: GetUploadRequest, context: CallContext) async throws -> GetUploadResponse {
     let user = try context.requireUser()
-    let upload = try repository.upload(request.uploadId, user: user)
+    let upload = try await repository.upload(request.uploadId, user: user)
     // Read the file of an earlier process again, to know how much of it is valid.
     if upload.summary == nil, !uploadTable.knows(upload.id) {
       let (uploadTable, contents, limits, repository) = (uploadTable, contents, limits, repository)
       try await contents.run {
-        _ = try uploadTable.reopen(contents, limits) { try repository.upload(upload.id, user: user) }
+        _ = try uploadTable.reopen(contents, limits) { try repository.uploadBlocking(upload.id, user: user) }
       }
     }
     return GetUploadResponse(upload: try await message(try repository.upload(request.uploadId, user: user)))
@@ -83,7 +83,7 @@ public struct UploadsService: UploadsServiceProtocol {
   public func cancelUpload(
     _ request: CancelUploadRequest, context: CallContext
   ) async throws -> CancelUploadResponse {
-    let user = try context.requireWritingUser(repository)
+    let user = try await context.requireWritingUser(repository)
     if try await repository.deleteUpload(request.uploadId, user: user) {
       let (uploadTable, contents, id) = (uploadTable, contents, request.uploadId)
       try await contents.run { uploadTable.discard(id, contents) }

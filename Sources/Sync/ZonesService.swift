@@ -15,7 +15,7 @@ public struct ZonesService: ZonesServiceProtocol {
   private var limits: SyncLimits { repository.limits }
 
   public func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse {
-    let user = try context.requireWritingUser(repository)
+    let user = try await context.requireWritingUser(repository)
     let zone = try Self.zone(request, request.zoneId)
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: ZonesServiceMethods.createZone, user: user)
@@ -25,12 +25,12 @@ public struct ZonesService: ZonesServiceProtocol {
   public func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse {
     let user = try context.requireUser()
     let zone = try Self.zone(request, request.zoneId)
-    let stored = try repository.zone(zone, user: user)
+    let stored = try await repository.zone(zone, user: user)
     return GetZoneResponse(zone: stored.message(limits, isExporting: repository.isExporting))
   }
 
   public func updateZone(_ request: UpdateZoneRequest, context: CallContext) async throws -> UpdateZoneResponse {
-    let user = try context.requireWritingUser(repository)
+    let user = try await context.requireWritingUser(repository)
     let zone = try Self.zone(request, request.zoneId)
     let change = ZoneChangeDraft(
       zone: zone, exportsNotifications: request.exportsNotifications, etag: request.etag)
@@ -44,13 +44,13 @@ public struct ZonesService: ZonesServiceProtocol {
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["zones"], parts: 1, limits: limits)
     var response = ListZonesResponse()
-    (response.zones, response.nextPageToken) = query.page(try repository.zones(query)) { [$0.id] }
-    response.storage = try repository.storage(user: user)
+    (response.zones, response.nextPageToken) = query.page(try await repository.zones(query)) { [$0.id] }
+    response.storage = try await repository.storage(user: user)
     return response
   }
 
   public func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse {
-    let user = try context.requireWritingUser(repository)
+    let user = try await context.requireWritingUser(repository)
     let zone = try Self.zone(request, request.zoneId)
     try await repository.deleteZone(zone, isForced: request.force, etag: request.etag, user: user)
     return DeleteZoneResponse()
@@ -62,11 +62,11 @@ public struct ZonesService: ZonesServiceProtocol {
     let user = try context.requireUser()
     let zone = try Self.zone(request, request.zoneId)
     let start = ChangesStart(request.resumeToken, fromStart: request.fromStart)
-    var position = try repository.position(start, zone: zone, user: user)
+    var position = try await repository.position(start, zone: zone, user: user)
     // A commit since then belongs to the next page.
     if start == .present { return ListZoneChangesResponse(resumeToken: position.text(user: user)) }
     let count = Paging.size(request.pageSize, limits)
-    let page = try repository.changes(
+    let page = try await repository.changes(
       after: position, zone: zone, user: user, countMax: count,
       filter: ChangeFilter(recordTypes: request.recordTypes, names: request.names, zone: zone))
     position.revision = page.revision
@@ -97,7 +97,9 @@ public struct ZonesService: ZonesServiceProtocol {
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["sync-users", request.userIdPrefix], parts: 1, limits: limits)
-    let (users, nextPageToken) = query.page(try repository.users(query, prefix: request.userIdPrefix)) { [$0.userId] }
+    let (users, nextPageToken) = query.page(try await repository.users(query, prefix: request.userIdPrefix)) {
+      [$0.userId]
+    }
     return ListSyncUsersResponse(users: users, nextPageToken: nextPageToken)
   }
 

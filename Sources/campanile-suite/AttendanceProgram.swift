@@ -72,7 +72,7 @@ enum AttendanceProgram {
     context.metrics.addTotals("campanile_login_failures_total") {
       component.loginFailures.map { ([("outcome", $0.outcome)], $0.total) }
     }
-    context.metrics.addGauge("campanile_login_locked_members") { component.lockedMemberCount }
+    context.metrics.addGauge("campanile_login_locked_members") { await component.lockedMemberCount() }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {

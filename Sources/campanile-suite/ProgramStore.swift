@@ -20,7 +20,7 @@ struct ProgramStore: Sendable {
 
   /// Exports the metrics of the opened store: every scrape reads them from it.
   func opened(_ store: Store) {
-    metrics.addCollector { [meter] in meter.collect(store, nowMs: WallClock.nowMs()) }
+    metrics.addCollector { [meter] in await meter.collect(store, nowMs: WallClock.nowMs()) }
   }
 
   /// Returns the planned migrations of the file, for `ServiceSpecification.planMigrations`.

@@ -64,7 +64,7 @@ enum SyncProgram {
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
-        report(try component.usage())
+        report(try await component.usage())
       },
       PeriodicService("contents", intervalMs: 250, logger: logger) { try await component.settleContents() },
     ]

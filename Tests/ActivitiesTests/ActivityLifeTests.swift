@@ -230,7 +230,7 @@ import Testing
     #expect(sent.count == 1 && sent[0].timestamp == Fixture.startMs / 1_000 + 1)
     // An attempted push may have reached the device.
     _ = try await component.update("a", #"{"n":101}"#, anna)
-    _ = try await component.store.write { try $0.execute("UPDATE pushes SET attempts = 1") }
+    try await component.store.write { try $0.execute("UPDATE pushes SET attempts = 1") }
     _ = try await component.update("a", #"{"n":102}"#, anna)
     #expect(try component.queued().map(\.timestamp) == [Fixture.startMs / 1_000 + 3])
     await component.close()

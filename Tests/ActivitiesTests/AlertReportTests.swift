@@ -98,7 +98,7 @@ final class RecordingReporter: DeliveryReporting {
   @Test func reportsAreStoredOnlyForAReporterAndExpire() async throws {
     let fixture = try Fixture()
     func rows(_ component: ActivitiesComponent) throws -> Int64 {
-      try component.store.readSingle {
+      try component.store.readSingleBlocking {
         try $0.queryOne("SELECT count(*) FROM alert_reports") { try $0.integer(0) } ?? -1
       }
     }

@@ -57,7 +57,7 @@ import Testing
     init(
       _ server: APNsServer, folder: String,
       configure: (inout PushDelivery.Configuration, inout StoreConfiguration) -> Void = { _, _ in }
-    ) throws {
+    ) async throws {
       self.folder = folder
       var configuration = PushDelivery.Configuration(addedKeysDirectory: "\(folder)/added")
       configuration.teamID = "TEAM123456"
@@ -89,7 +89,7 @@ import Testing
       store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
       self.delivery = delivery
       self.store = try Store(store, migrations: DeliveryMigrations.all)
-      running = try delivery.start(
+      running = try await delivery.start(
         store: self.store, registry: FakeRegistry(), group: MultiThreadedEventLoopGroup.singleton)
     }
 
@@ -111,14 +111,14 @@ import Testing
     /// Waits until the queue is empty; otherwise the test's time limit applies.
     func drained() async throws {
       while true {
-        let left = try store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
+        let left = try store.readSingleBlocking { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
         if left == 0 { return }
         try await Task.sleep(for: .milliseconds(10))
       }
     }
 
     func accepted(app: String) throws -> Int64 {
-      try store.readSingle { transaction in
+      try store.readSingleBlocking { transaction in
         try transaction.query(
           "SELECT count FROM push_statistics WHERE app = $1 AND measure = 'accepted'", [.text(app)]
         ) { try $0.integer(0) }
@@ -180,7 +180,7 @@ import Testing
           return .answer(200, "")
         }
       }
-      let fixture = try Fixture(server, folder: folder)
+      let fixture = try await Fixture(server, folder: folder)
       try await runLanes(fixture, devices)
       await fixture.close()
     }
@@ -193,7 +193,7 @@ import Testing
         return .answer(200, "")
       }
       server.script(accept)
-      let fixture = try Fixture(server, folder: folder)
+      let fixture = try await Fixture(server, folder: folder)
       let task = Task { await fixture.running.run() }
       for lane in 0..<20 { try await fixture.enqueue("lane\(lane)", 1) }
       try await fixture.drained()
@@ -222,7 +222,7 @@ import Testing
         devices.show(seen.body)
         return .answer(200, "")
       }
-      let fixture = try Fixture(server, folder: folder) { configuration, _ in
+      let fixture = try await Fixture(server, folder: folder) { configuration, _ in
         configuration.sender.pool.breaker.pause.initialMs = 60_000
       }
       let task = Task { await fixture.running.run() }
@@ -233,10 +233,10 @@ import Testing
       await task.value
       #expect(devices.state.withLock { $0.shown.count } == 50)
       let refused = server.seen.count { $0.headers["apns-topic"]?.hasPrefix("com.example.wrong") == true }
-      let dead = try fixture.store.readSingle {
+      let dead = try fixture.store.readSingleBlocking {
         try $0.queryOne("SELECT count(*) FROM dead_letters") { try $0.integer(0) }
       }
-      let waiting = try fixture.store.readSingle {
+      let waiting = try fixture.store.readSingleBlocking {
         try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) }
       }
       // Pushes sent to APNs are dead letters, the others wait behind the breaker; none is lost.
@@ -252,7 +252,7 @@ import Testing
         devices.show(seen.body)
         return .answer(200, "")
       }
-      let full = try Fixture(server, folder: folder) { _, store in store.sizeBytesMax = 600_000 }
+      let full = try await Fixture(server, folder: folder) { _, store in store.sizeBytesMax = 600_000 }
       var accepted = 0
       var refusal: StoreError?
       for lane in 0..<20_000 where refusal == nil {
@@ -270,7 +270,7 @@ import Testing
       task.cancel()
       await task.value
       await full.close()
-      let roomy = try Fixture(server, folder: folder)
+      let roomy = try await Fixture(server, folder: folder)
       let second = Task { await roomy.running.run() }
       try await roomy.drained()
       second.cancel()
@@ -298,7 +298,7 @@ import Testing
         default: return .answer(404, #"{"reason":"BadPath"}"#)
         }
       }
-      let fixture = try Fixture(server, folder: folder)
+      let fixture = try await Fixture(server, folder: folder)
       let channels = BroadcastChannelsService(delivery: fixture.running, limits: ActivitiesLimits())
       let context = CallContext(
         method: BroadcastChannelsServiceMethods.sendBroadcast,

@@ -15,7 +15,7 @@ import Testing
     keys: [String: [String]] = ["KEY1111111": []], limits: DeliveryLimits = DeliveryLimits(),
     _ body: (DeliveryHarness) async throws -> Void
   ) async throws {
-    let harness = try DeliveryHarness(keys: keys, limits: limits)
+    let harness = try await DeliveryHarness(keys: keys, limits: limits)
     do {
       try await body(harness)
     } catch {
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func pushesInFlightAreSentAgainAfterARestart() async throws {
-    let first = try DeliveryHarness()
+    let first = try await DeliveryHarness()
     let ids = try await first.enqueue(first.order("a1"), first.order("a2"), first.order("a3"))
     let sent = try await first.send()
     #expect(Set(sent.map(\.id)) == Set(ids))
@@ -128,7 +128,7 @@ import Testing
     _ = try await first.dispatcher.round()
     await first.close()
     // The clock was set back in the meantime: order and ids must still hold.
-    let second = try DeliveryHarness(folder: first.folder, clock: TestClock(1_600_000_000_000))
+    let second = try await DeliveryHarness(folder: first.folder, clock: TestClock(1_600_000_000_000))
     #expect(Set(try await second.send().map(\.id)) == [ids[0], ids[2]])
     let newer = try await second.enqueue(second.order("a4"))
     #expect(newer[0] > (ids.max() ?? ""))

@@ -13,7 +13,7 @@ import Testing
 /// The operator's calls: the delivery log, dead letters, statistics and signing keys.
 @Suite struct DeliveryServiceTests {
   private func with(_ body: (DeliveryHarness, PushDeliveryService, SigningService) async throws -> Void) async throws {
-    let harness = try DeliveryHarness()
+    let harness = try await DeliveryHarness()
     let clock = harness.clock
     let service = PushDeliveryService(
       store: harness.store, clockMs: { clock.nowMs }, notifier: harness.delivery.notifier, limits: ActivitiesLimits())
@@ -188,7 +188,7 @@ import Testing
       let got = try await service.getPush(.init(apnsId: id), context: context()).push
       #expect(listed == got && listed.latency?.milliseconds == 25 && listed.attemptCount == 1)
       #expect(listed.pushType == .liveActivity && listed.httpStatus == 400)
-      _ = try await harness.store.write { try $0.execute("DELETE FROM push_ledger") }
+      try await harness.store.write { try $0.execute("DELETE FROM push_ledger") }
       let later = try await service.getPush(.init(apnsId: id), context: context()).push
       #expect(later?.status == .deadLetter && later?.latency == nil && later?.attemptCount == 1)
     }

@@ -117,7 +117,7 @@ final class DeliveryHarness: Sendable {
     keys: [String: [String]] = ["KEY1111111": []], folder: String? = nil,
     clock: TestClock = TestClock(1_700_000_000_000),
     limits: DeliveryLimits = DeliveryLimits()
-  ) throws {
+  ) async throws {
     let path = folder ?? NSTemporaryDirectory() + "campanile-delivery-\(UUID().uuidString)"
     self.folder = path
     self.clock = clock
@@ -144,7 +144,7 @@ final class DeliveryHarness: Sendable {
     store.beforeCommit = { try delivery.notifier.complete($0) }
     store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
     self.store = try Store(store, migrations: DeliveryMigrations.all)
-    running = try delivery.start(
+    running = try await delivery.start(
       store: self.store, registry: registry, group: MultiThreadedEventLoopGroup.singleton, sender: sender)
   }
 
@@ -185,7 +185,7 @@ final class DeliveryHarness: Sendable {
   /// Checks that the queue hints never contradict the database.
   func checkHints() throws {
     let notifier = delivery.notifier
-    try store.readSingle { transaction in
+    try store.readSingleBlocking { transaction in
       try transaction.forEach(PushTable.lanesSQL, [1_000_000]) { row in
         let lane = try row.text(0)
         #expect(notifier.mayHold(lane: lane), "\(lane)")
@@ -202,12 +202,12 @@ final class DeliveryHarness: Sendable {
   func sendTexts() async throws -> [String] { try await send().map { String(decoding: $0.payload, as: UTF8.self) } }
 
   func count(_ table: String) throws -> Int64 {
-    try store.readSingle { try $0.queryOne("SELECT count(*) FROM \(table)") { try $0.integer(0) } } ?? -1
+    try store.readSingleBlocking { try $0.queryOne("SELECT count(*) FROM \(table)") { try $0.integer(0) } } ?? -1
   }
 
   /// Returns the count of a measure over all hours.
   func counted(_ measure: StatisticsMeasure) throws -> Int64 {
-    try store.readSingle { transaction in
+    try store.readSingleBlocking { transaction in
       try transaction.query("SELECT count FROM push_statistics WHERE measure = $1", [.text(measure.text)]) {
         try $0.integer(0)
       }

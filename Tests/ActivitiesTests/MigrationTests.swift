@@ -123,7 +123,7 @@ import Testing
     let fixture = try Fixture()
     try await Self.writeOldRows(fixture)
     let component = try await fixture.open()
-    let alert = try component.store.readSingle { try StartRow.find(id: "plain", user: "anna", $0) }.alert
+    let alert = try component.store.readSingleBlocking { try StartRow.find(id: "plain", user: "anna", $0) }.alert
     #expect(alert?.sound == Sound(name: "chime"))
     try await component.register(token(.activityUpdate, hex(1), activity: "plain"), anna)
     fixture.clock.advance(ms: 1_000)

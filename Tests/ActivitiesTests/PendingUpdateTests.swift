@@ -90,7 +90,9 @@ import Testing
   }
 
   private static func changes(_ component: ActivitiesComponent) throws -> Int64 {
-    try component.store.readSingle { try $0.queryOne("SELECT max(sequence) FROM changes") { try $0.integer(0) } } ?? 0
+    try component.store.readSingleBlocking {
+      try $0.queryOne("SELECT max(sequence) FROM changes") { try $0.integer(0) }
+    } ?? 0
   }
 
   private static func numbers(_ pushes: [QueuedPush]) -> [String] {
@@ -279,7 +281,7 @@ import Testing
       _ = try await component.start(request, admin)
       _ = try await component.update(id, #"{"n":1}"#, admin)
     }
-    let expirations = try component.store.readSingle { transaction in
+    let expirations = try component.store.readSingleBlocking { transaction in
       try transaction.query("SELECT expiration_ms FROM pushes ORDER BY lane") { try $0.integer(0) }
     }
     // APNs stores the newest message until the activity would leave the Lock Screen.
@@ -292,7 +294,7 @@ import Testing
     var component = try await live(fixture)
     let sent = try await component.update("a", #"{"n":1}"#, anna)
     // The process ends after the push was taken and before its response.
-    _ = try await component.store.write { try $0.execute("UPDATE pushes SET state = 1") }
+    try await component.store.write { try $0.execute("UPDATE pushes SET state = 1") }
     await component.close()
     component = try await fixture.open()
     _ = try await component.delivery.dispatcher.round()

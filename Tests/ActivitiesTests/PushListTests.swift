@@ -15,7 +15,7 @@ import Testing
 /// Filters, payloads and watches of pushes.
 @Suite struct PushListTests {
   private func with(_ body: (DeliveryHarness, PushDeliveryService) async throws -> Void) async throws {
-    let harness = try DeliveryHarness()
+    let harness = try await DeliveryHarness()
     let clock = harness.clock
     let service = PushDeliveryService(
       store: harness.store, clockMs: { clock.nowMs }, notifier: harness.delivery.notifier, limits: ActivitiesLimits())

@@ -13,7 +13,7 @@ import Testing
 
   @Test(arguments: 1...6)
   func queueDrainsCompletely(_ seed: UInt64) async throws {
-    let harness = try DeliveryHarness()
+    let harness = try await DeliveryHarness()
     do {
       try await run(harness, seed)
     } catch {
@@ -86,7 +86,7 @@ import Testing
     underWay = [:]
     for request in try await harness.send() {
       let lane = try #require(
-        try harness.store.readSingle {
+        try harness.store.readSingleBlocking {
           try $0.queryOne("SELECT lane FROM pushes WHERE apns_id = $1 AND state = 1", [.text(request.id)]) {
             try $0.text(0)
           }

@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func oneTokenIsSharedAndSurvivesARestart() async throws {
-    let first = try DeliveryHarness()
+    let first = try await DeliveryHarness()
     let id = SigningKeyID(teamID: DeliveryHarness.team, keyID: "KEY1111111")
     let tokens = first.running.tokens
     let all = try await withThrowingTaskGroup(of: String.self) { group in
@@ -65,7 +65,7 @@ import Testing
     #expect(String(decoding: claims, as: UTF8.self) == #"{"iss":"TEAM123456","iat":1700000000}"#)
     await first.close()
     first.clock.advance(ms: 10 * Self.minute)
-    let second = try DeliveryHarness(folder: first.folder, clock: first.clock)
+    let second = try await DeliveryHarness(folder: first.folder, clock: first.clock)
     #expect(try await second.running.tokens.token(of: id).token == token)
     // Rejected too early: the pushes wait for the twentieth minute.
     #expect(try await second.running.tokens.rejected(token, of: id) == second.clock.nowMs + 10 * Self.minute)
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func expiredTokenIsRenewedAndThePushRetriedOnce() async throws {
-    let harness = try DeliveryHarness()
+    let harness = try await DeliveryHarness()
     try await harness.enqueue(harness.order("a1", .alert))
     let first = try #require(try await harness.send().first)
     harness.clock.advance(ms: 30 * Self.minute)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func pushWaitsUntilANewTokenIsAllowed() async throws {
-    let harness = try DeliveryHarness()
+    let harness = try await DeliveryHarness()
     try await harness.enqueue(harness.order("a1", .alert))
     let first = try #require(try await harness.send().first)
     harness.clock.advance(ms: 5 * Self.minute)
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test func revokedKeyIsNotLoadedAgain() async throws {
-    let harness = try DeliveryHarness(keys: ["KEYAAAAAAA": [], "KEYBBBBBBB": ["com.example.b"]])
+    let harness = try await DeliveryHarness(keys: ["KEYAAAAAAA": [], "KEYBBBBBBB": ["com.example.b"]])
     let keys = harness.delivery.keys
     #expect(keys.id(app: "com.example.b", environment: "x")?.keyID == "KEYBBBBBBB")
     #expect(keys.id(app: "com.example.c", environment: "x")?.keyID == "KEYAAAAAAA")

@@ -67,7 +67,7 @@ struct QueuedPush: Sendable, Hashable {
 extension ActivitiesComponent {
   /// Returns the queued pushes, sorted by id.
   func queued() throws -> [QueuedPush] {
-    try store.readSingle { transaction in
+    try store.readSingleBlocking { transaction in
       try transaction.query("SELECT kind, target_id, priority, payload, push_type FROM pushes ORDER BY apns_id") {
         row in
         QueuedPush(
@@ -81,7 +81,7 @@ extension ActivitiesComponent {
   /// Empties the queue, as if every push had been sent, and returns the pushes.
   func sendAll() async throws -> [QueuedPush] {
     let sent = try queued()
-    _ = try await store.write { try $0.execute("DELETE FROM pushes") }
+    try await store.write { try $0.execute("DELETE FROM pushes") }
     return sent
   }
 

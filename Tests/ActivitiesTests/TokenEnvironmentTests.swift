@@ -22,7 +22,7 @@ import Testing
 
   /// Environments of the queued pushes.
   private static func environments(_ component: ActivitiesComponent) throws -> [String] {
-    try component.store.read { transaction in
+    try component.store.readBlocking { transaction in
       try transaction.query(
         "SELECT r.environment FROM pushes p JOIN push_routes r ON r.id = p.route_id ORDER BY p.apns_id"
       ) { try $0.text(0) }
@@ -82,7 +82,7 @@ import Testing
     _ = try await component.start(local("a"), anna)
     try await component.register(Self.token(1, "development"), anna)
     func expirations() async throws -> [Int64?] {
-      let found = try component.store.read { transaction in
+      let found = try component.store.readBlocking { transaction in
         try transaction.query("SELECT expiration_ms FROM pushes ORDER BY apns_id") { try $0.integerIfPresent(0) }
       }
       _ = try await component.sendAll()

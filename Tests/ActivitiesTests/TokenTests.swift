@@ -21,7 +21,7 @@ import Testing
     let found = try await component.tokens.getPushToken(.init(tokenId: registered.id), context: anna)
     #expect(found.token == registered)
     #expect(!found.jsonString().contains(digits))
-    let stored = try component.store.read { try component.repository.token(registered.id, in: $0) }
+    let stored = try component.store.readBlocking { try component.repository.token(registered.id, in: $0) }
     #expect(stored?.token.hexadecimal == digits)
     #expect(!"\(String(describing: stored))".contains(digits))
     await component.close()
@@ -74,7 +74,7 @@ import Testing
     _ = try await component.update("a", #"{"n":1}"#, anna)
     #expect(try component.queued().map(\.target) == [moved.id])
     #expect(try await component.get("a", anna).updateTokenCount == 1)
-    #expect(try component.store.read { try component.repository.counts(user: "anna", $0) }.tokens == 1)
+    #expect(try component.store.readBlocking { try component.repository.counts(user: "anna", $0) }.tokens == 1)
     await component.close()
   }
 
@@ -97,7 +97,7 @@ import Testing
     #expect(try await retire(Fixture.startMs))
     #expect(try await !retire(Fixture.startMs))
     #expect(try await component.get("a", anna).updateTokenCount == 0)
-    #expect(try component.store.read { try repository.token(id, in: $0) } == nil)
+    #expect(try component.store.readBlocking { try repository.token(id, in: $0) } == nil)
     #expect(try await component.tokens.listPushTokens(.init(), context: anna).tokens.isEmpty)
     let retired = try await component.tokens.listPushTokens(.init(includeRetired: true), context: anna).tokens
     #expect(retired.map(\.retireReason) == ["Unregistered"])
@@ -113,11 +113,12 @@ import Testing
     _ = try await component.start(local("a"), anna)
     let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna).id
     _ = try await component.end("a", anna)
-    #expect(try component.store.read { try component.repository.token(id, in: $0) }?.token.hexadecimal == hex(1))
+    #expect(
+      try component.store.readBlocking { try component.repository.token(id, in: $0) }?.token.hexadecimal == hex(1))
     #expect(try component.queued().map(\.target) == [id])
     fixture.clock.advance(ms: ActivityRetention.retiredRetentionMs + 1)
     try await component.maintain(nowMs: fixture.clock.nowMs)
-    #expect(try component.store.read { try component.repository.token(id, in: $0) } == nil)
+    #expect(try component.store.readBlocking { try component.repository.token(id, in: $0) } == nil)
     #expect(await failure { try await component.get("a", anna) }?.code == .notFound)
     await component.close()
   }
@@ -133,7 +134,7 @@ import Testing
     try await component.maintain(nowMs: fixture.clock.nowMs)
     let left = try await component.tokens.listPushTokens(.init(), context: anna).tokens
     #expect(left.map(\.id) == [used.id])
-    let counts = try component.store.read { try component.repository.counts(user: "anna", $0) }
+    let counts = try component.store.readBlocking { try component.repository.counts(user: "anna", $0) }
     #expect(counts.tokens == 1)
     await component.close()
   }

@@ -67,7 +67,7 @@ import Testing
       #expect(error?.reason == "BEFORE_INITIATION")
       #expect(error?.fieldViolations.first?.field == "entries[1].memberId")
       #expect(try await component.figures(anna).presentCount == 0)
-      #expect(try component.verify().verifiedCount == 3)
+      #expect(try await component.verify().verifiedCount == 3)
       request.entries.removeLast()
       #expect(try await component.attendance.recordMeetingAttendance(request, context: admin).attendances.count == 1)
       request.entries.append(request.entries[0])

@@ -37,9 +37,9 @@ import Testing
       #expect(last.oldState?.attendances.first?.status == .present)
       #expect(last.newState?.attendances.first?.status == .absent)
       #expect(try await entries(component, "t_1").count == 1)
-      let chain = try component.verify()
+      let chain = try await component.verify()
       #expect((chain.intact, chain.verifiedCount, chain.lastHash) == (true, 4, last.hashField))
-      #expect(try component.verify(knownSequence: 2, knownHash: log[2].hashField.uppercased()).intact)
+      #expect(try await component.verify(knownSequence: 2, knownHash: log[2].hashField.uppercased()).intact)
     }
   }
 
@@ -59,10 +59,10 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       for name in ["Anna", "Bruno", "Carla"] { _ = try await component.makeMember(name) }
-      let before = try component.verify()
-      _ = try await component.store.write { try $0.execute(sql) }
+      let before = try await component.verify()
+      try await component.store.write { try $0.execute(sql) }
       // The end is known from before, so a truncated log is detected too.
-      let found = try component.verify(knownSequence: before.lastSequence, knownHash: before.lastHash)
+      let found = try await component.verify(knownSequence: before.lastSequence, knownHash: before.lastHash)
       #expect((found.intact, found.brokenSequence, found.fault) == (false, sequence, fault))
     }
   }
@@ -71,11 +71,11 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna")
-      let known = try component.verify()
-      _ = try await component.store.write { try $0.execute("DELETE FROM audit") }
+      let known = try await component.verify()
+      try await component.store.write { try $0.execute("DELETE FROM audit") }
       _ = try await component.makeMember("Bruno")
-      #expect(try component.verify().intact)
-      let found = try component.verify(knownSequence: 1, knownHash: known.lastHash)
+      #expect(try await component.verify().intact)
+      let found = try await component.verify(knownSequence: 1, knownHash: known.lastHash)
       #expect(found.fault == .knownHashMismatch)
     }
   }
@@ -105,7 +105,7 @@ import Testing
           .isEmpty)
       _ = try await undo(component, 9)
       #expect(try await component.figures(anna).presentCount == 1)
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
     }
   }
 
@@ -130,7 +130,7 @@ import Testing
       #expect(try await component.figures(bruno).presentCount == 1)
       _ = try await undo(component, 7)
       #expect(try await records() == [.absent])
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
     }
   }
 
@@ -196,7 +196,7 @@ import Testing
       let undone = try await component.lodge.undoChange(request, context: admin)
       #expect(undone.entry?.undoOf == 3)
       #expect(try await component.lodge.undoChange(request, context: admin) == undone)
-      #expect(try component.verify().verifiedCount == 4)
+      #expect(try await component.verify().verifiedCount == 4)
       #expect(await refusal { try await undo(component, 3) } == "ABORTED CHANGED_SINCE")
     }
   }

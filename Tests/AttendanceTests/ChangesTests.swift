@@ -169,7 +169,8 @@ import Testing
           try await RosterWatch(
             repository: component.repository, hub: component.attendance.hub, notifier: component.attendance.notifier
           ).run(
-            .init(fromStart: true), authenticate: { try component.attendance.access.caller(user("anna"), .member) }
+            .init(fromStart: true),
+            authenticate: { try await component.attendance.access.caller(user("anna"), .member) }
           ) { response in
             #expect(!response.resumeToken.isEmpty)
             continuation.yield(Self.name(response))
@@ -208,7 +209,7 @@ import Testing
           repository: component.repository, hub: component.attendance.hub, notifier: component.attendance.notifier
         ).run(
           .init(resumeToken: hasToken ? token : "", fromStart: hasToken),
-          authenticate: { try component.attendance.access.caller(admin, .member) }
+          authenticate: { try await component.attendance.access.caller(admin, .member) }
         ) { continuation.yield($0) }
       }
       var iterator = events.makeAsyncIterator()

@@ -40,7 +40,7 @@ import Testing
           }
         }
         expected += 40
-        let chain = try component.verify()
+        let chain = try await component.verify()
         #expect((chain.intact, chain.verifiedCount, chain.lastSequence) == (true, expected, expected))
         try await Self.checkSequences(component)
       }
@@ -63,7 +63,7 @@ import Testing
 
   /// Every sequence is unique, and the counter is at or beyond the last one.
   private static func checkSequences(_ component: AttendanceComponent) async throws {
-    let found = try component.store.read { transaction in
+    let found = try component.store.readBlocking { transaction in
       (
         sequences: try transaction.query(
           "SELECT sequence FROM members UNION ALL SELECT sequence FROM meetings UNION ALL SELECT sequence FROM attendance"

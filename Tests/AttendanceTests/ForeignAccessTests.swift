@@ -205,7 +205,7 @@ import Testing
       _ = try await component.makeMember("Gone", user: "gone")
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       _ = try await component.members.deactivateMember(.init(memberId: "m_5"), context: admin)
-      let before = try component.verify().verifiedCount
+      let before = try await component.verify().verifiedCount
       for (method, needs, call) in Self.calls where method.path != LodgeServiceMethods.undoChange.path {
         #expect(
           await refusal { try await call(component, nobody) } == "UNAUTHENTICATED PRINCIPAL_MISSING", "\(method.path)")
@@ -223,7 +223,7 @@ import Testing
         }
       }
       // None of the calls changed anything.
-      #expect(try component.verify().verifiedCount == before)
+      #expect(try await component.verify().verifiedCount == before)
       #expect(
         await refusal { try await Self.undoLast(component, user("sara")) } == "PERMISSION_DENIED ROLE_MISSING")
     }

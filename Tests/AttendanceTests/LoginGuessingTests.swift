@@ -77,7 +77,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       device = try await component.login("Anna", "471147", at("192.0.2.1")).deviceToken
       #expect(device.hasPrefix("cad_") && device.utf8.count == LoginDeviceToken.sizeBytes)
       #expect(await component.guess("Anna", 60) == Array(repeating: wrong, count: 60))
-      #expect(component.lockedMemberCount == 0)
+      #expect(await component.lockedMemberCount() == 0)
       _ = anna
     }
     // Failures survive a restart.
@@ -85,11 +85,11 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       #expect(await component.guess("Anna", 40, network: "203.0.113") == Array(repeating: wrong, count: 40))
       #expect(await component.guess("Anna", 5) == Array(repeating: locked, count: 5))
       #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == locked)
-      #expect(component.lockedMemberCount == 1)
+      #expect(await component.lockedMemberCount() == 1)
       #expect(component.loginFailures.map(\.total) == [40, 0, 6, 0])
-      let entry = try component.repository.auditRows(after: 0).last
+      let entry = try await component.repository.auditRows(after: 0).last
       #expect(entry?.action == "member.lock" && entry?.subject == "m_1" && entry?.actor == "")
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
       // The member's own device logs in, but that does not lift the stop.
       let response = try await component.login("Anna", "471147", device: device, at("198.51.100.1"))
       #expect(response.deviceToken == device)
@@ -98,7 +98,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     try await fixture.run { component in
       #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == locked)
       try await component.setPin(Member(id: "m_1"), "123987")
-      #expect(component.lockedMemberCount == 0)
+      #expect(await component.lockedMemberCount() == 0)
       _ = try await component.login("Anna", "123987", at("192.0.2.1"))
       #expect(await component.guess("Anna", 30) == Array(repeating: wrong, count: 30))
     }
@@ -114,8 +114,8 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
         let reasons = await component.guess(name, 101)
         #expect(reasons == Array(repeating: wrong, count: 100) + [locked], "\(name)")
       }
-      #expect(component.lockedMemberCount == 2)
-      let subjects = try component.store.readSingle {
+      #expect(await component.lockedMemberCount() == 2)
+      let subjects = try component.store.readSingleBlocking {
         try $0.query("SELECT subject FROM login_records ORDER BY subject") { try $0.text(0) }
       }
       // Unknown names are stored as digests only, because some are PINs in the wrong field.
@@ -239,11 +239,11 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       let anna = try await component.makeMember("Anna", pin: "471147")
       func device() async throws -> String {
         let token = try await component.login("Anna", "471147", at("192.0.2.1")).deviceToken
-        #expect(try component.repository.deviceMember(#require(try LoginDeviceToken.hash(token))) == anna.number)
+        #expect(try await component.repository.deviceMember(#require(try LoginDeviceToken.hash(token))) == anna.number)
         return token
       }
-      func isValid(_ token: String) throws -> Bool {
-        try component.repository.deviceMember(#require(try LoginDeviceToken.hash(token))) != nil
+      func isValid(_ token: String) async throws -> Bool {
+        try await component.repository.deviceMember(#require(try LoginDeviceToken.hash(token))) != nil
       }
       let endings: [() async throws -> Void] = [
         { try await component.setPin(anna, "471147") },
@@ -258,17 +258,17 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       for ending in endings {
         let token = try await device()
         try await ending()
-        #expect(try !isValid(token))
+        #expect(try await !isValid(token))
       }
       // Logging out leaves the device known.
       let login = try await component.login("Anna", "471147", at("192.0.2.1"))
       _ = try await component.sessions.logout(.init(), context: session(login.sessionToken))
-      #expect(try isValid(login.deviceToken))
+      #expect(try await isValid(login.deviceToken))
       // Without a login the token expires and is deleted.
       fixture.clock.advance(ms: LoginDeviceToken.lifetimeMs)
-      #expect(try !isValid(login.deviceToken))
+      #expect(try await !isValid(login.deviceToken))
       _ = try await component.maintain(nowMs: fixture.clock.nowMs)
-      #expect(try component.repository.devices(of: anna.number).isEmpty)
+      #expect(try await component.repository.devices(of: anna.number).isEmpty)
     }
   }
 
@@ -278,10 +278,10 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", pin: "471147")
-      let hash = try #require(try LoginDeviceToken.hash(try await component.login("Anna", "471147").deviceToken))
+      let hash = try #require(try await LoginDeviceToken.hash(try await component.login("Anna", "471147").deviceToken))
       var grant = LoginGrant(
         subject: LoginSubject(member: anna.number), member: anna.number,
-        pinHash: try component.repository.pinHash(of: anna.number), sessionHash: [1], device: hash,
+        pinHash: try await component.repository.pinHash(of: anna.number), sessionHash: [1], device: hash,
         isKnownDevice: true, address: "192.0.2.1")
       let former = grant.pinHash
       try await component.setPin(anna, "471147")
@@ -295,9 +295,9 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
         await refusal {
           try await component.repository.changePin(from: former, to: "x", anna.number, attempt, by: caller)
         } == wrong)
-      grant.pinHash = try component.repository.pinHash(of: anna.number)
+      grant.pinHash = try await component.repository.pinHash(of: anna.number)
       #expect(await open(grant) == "")
-      #expect(try component.repository.deviceMember(hash) == nil)
+      #expect(try await component.repository.deviceMember(hash) == nil)
     }
   }
 
@@ -310,9 +310,10 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
         fixture.clock.advance(ms: 1)
         tokens.append(try await component.login("Anna", "471147").deviceToken)
       }
-      #expect(try component.repository.devices(of: anna.number).count == 20)
-      #expect(try component.repository.deviceMember(#require(try LoginDeviceToken.hash(tokens[0]))) == nil)
-      #expect(try component.repository.deviceMember(#require(try LoginDeviceToken.hash(tokens[1]))) == anna.number)
+      #expect(try await component.repository.devices(of: anna.number).count == 20)
+      #expect(try await component.repository.deviceMember(#require(try LoginDeviceToken.hash(tokens[0]))) == nil)
+      #expect(
+        try await component.repository.deviceMember(#require(try LoginDeviceToken.hash(tokens[1]))) == anna.number)
     }
   }
 
@@ -331,7 +332,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
         }
       }
       _ = try await component.maintain(nowMs: fixture.clock.nowMs)
-      let left = try component.store.readSingle {
+      let left = try component.store.readSingleBlocking {
         try $0.query("SELECT locked_at_ms, count(*), min(last_ms) FROM login_records GROUP BY locked_at_ms") { row in
           [try row.integer(0), try row.integer(1), try row.integer(2)]
         }

@@ -96,8 +96,8 @@ import Testing
       #expect(list.entries.count == 12)
       #expect(list.entries[0].valuesOmitted && list.entries[0].oldState == nil && !list.entries[0].redacted)
       #expect(!list.entries[11].valuesOmitted && list.entries[11].newState?.meeting != nil)
-      #expect(try component.repository.auditRows(after: 0).count < 12)
-      #expect(try component.verify().intact)
+      #expect(try await component.repository.auditRows(after: 0).count < 12)
+      #expect(try await component.verify().intact)
       let undone = try await component.lodge.undoChange(.init(sequence: 12), context: admin)
       #expect(undone.entry?.valuesOmitted == true)
       let counts = try await component.attendance.listMeetingAttendance(

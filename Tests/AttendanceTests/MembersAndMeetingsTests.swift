@@ -137,7 +137,7 @@ import Testing
       // The audit log contains no personal data any more.
       let log = try await component.lodge.listAuditEntries(.init(), context: admin).entries
       #expect(!log.contains { $0.jsonString().contains("Anna") })
-      let chain = try component.verify()
+      let chain = try await component.verify()
       #expect(chain.intact)
       #expect(chain.redactedCount == 2)
       #expect(

@@ -24,7 +24,7 @@ import Testing
 
   /// Rewrites the stored settings and the audit log, with its hashes, in the earlier format.
   private func downgrade(_ component: AttendanceComponent) async throws {
-    var rows = try component.repository.auditRows(after: 0)
+    var rows = try await component.repository.auditRows(after: 0)
     var previous = AuditRow.origin
     for index in rows.indices {
       for path in [\AuditRow.oldJSON, \.newJSON] {
@@ -36,7 +36,7 @@ import Testing
       rows[index].hash = try rows[index].digest(after: previous)
       previous = rows[index].hash
     }
-    let settings = Self.downgraded(try component.repository.lodgeSettings().jsonString())
+    let settings = Self.downgraded(try await component.repository.lodgeSettings().jsonString())
     #expect(!settings.contains("checkInOpens") && settings.contains("\"lateConfirmationHours\":1"))
     try await component.store.write { [rows] transaction in
       try transaction.execute("DELETE FROM audit")
@@ -76,18 +76,18 @@ import Testing
       let anna = try await component.makeMember("Anna")
       record = try await component.record(
         anna, component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed), .present)
-      let settings = try component.repository.lodgeSettings()
+      let settings = try await component.repository.lodgeSettings()
       var earlier = settings
       (earlier.language, earlier.exportRole, earlier.notices) = (.unspecified, .unspecified, nil)
       earlier.lateConfirmation = .init(seconds: 7 * 86_400)
       try await component.store.write { [earlier] transaction in
-        _ = try transaction.execute(SQLiteAttendanceRepository.putSettingsSQL, [.text(earlier.jsonString())])
+        try transaction.execute(SQLiteAttendanceRepository.putSettingsSQL, [.text(earlier.jsonString())])
       }
     }
     try await revert(fixture, "0004-event-times-notices")
     fixture.clock.advance(ms: Fixture.hourMs)
     try await fixture.run { component in
-      let settings = try component.repository.lodgeSettings()
+      let settings = try await component.repository.lodgeSettings()
       #expect(settings.language == .english && settings.exportRole == .secretary && settings.notices?.isOn == false)
       // A period that was set, or that was the default then, is retained.
       #expect(settings.lateConfirmation == ProtoDuration(seconds: 604_800))
@@ -96,7 +96,7 @@ import Testing
       #expect(record.eventTime == record.updateTime)
       #expect(
         try await component.members.getMember(.init(memberId: "m_1"), context: admin).member?.refusedNotices == [])
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
     }
   }
 
@@ -117,24 +117,24 @@ import Testing
       settings = try await component.lodge.updateLodgeSettings(.init(settings: change), context: admin).settings
       before = try await component.lodge.listAuditEntries(.init(), context: admin).entries
       try await downgrade(component)
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
     }
     try await revert(fixture, "0003-durations-in-settings", "0004-event-times-notices")
     try await fixture.run { component in
-      #expect(try component.repository.lodgeSettings() == settings)
+      #expect(try await component.repository.lodgeSettings() == settings)
       // The values are read with the current names; the stored texts, and therefore the hashes, are unchanged.
       var after = try await component.lodge.listAuditEntries(.init(), context: admin).entries
       #expect(zip(after, before).contains { $0.hashField != $1.hashField })
       for index in after.indices { after[index].hashField = before[index].hashField }
       #expect(after == before)
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
       for sequence: Int64 in [3, 4] {
         _ = try await component.lodge.undoChange(.init(sequence: sequence), context: admin)
       }
       let members = try await component.members.listMembers(.init(), context: admin).members
       #expect(members.map(\.givenName) == ["Anna", ""] && members.map(\.familyName) == ["\"lastName\":", ""])
       #expect(members.map(\.office) == [.orator, .noneValue] && members.allSatisfy(\.active))
-      #expect(try component.verify().intact)
+      #expect(try await component.verify().intact)
       // Stored replies have the earlier format and are gone.
       #expect(
         await refusal { try await component.members.createMember(create, context: admin) }

@@ -37,13 +37,13 @@ struct SplitMix {
     // The last change and the state before it.
     var last: (sequence: Int64, before: Oracle)?
     for step in 0..<900 {
-      let (before, sequence) = (oracle, try component.lastSequence)
+      let (before, sequence) = (oracle, try await component.lastSequence())
       if let change = last, source.below(12) == 0 {
         if try await Self.undo(component, change.sequence, "seed \(seed) step \(step)") { oracle = change.before }
       } else {
         try await Self.step(component, &oracle, fixture.clock.nowMs, &source)
       }
-      let now = try component.lastSequence
+      let now = try await component.lastSequence()
       if now != sequence { last = now == sequence + 1 ? (now, before) : nil }
       fixture.clock.advance(ms: Int64(source.below(5)) * Fixture.hourMs)
       if step % 200 == 199 {
@@ -54,7 +54,7 @@ struct SplitMix {
         try await Self.compare(component, oracle, fixture.clock.nowMs, &source, "seed \(seed) step \(step)")
       }
     }
-    #expect(try component.verify().intact, "seed \(seed)")
+    #expect(try await component.verify().intact, "seed \(seed)")
     await component.close()
   }
 

@@ -105,7 +105,7 @@ extension AttendanceComponent {
       _ = try await component.meetings.cancelMeeting(.init(meetingId: meeting.id), context: admin)
       try await component.sendNotices()
       #expect(inbox.received.isEmpty)
-      #expect(try component.store.outboxCounts().pending == 0)
+      #expect(try await component.store.outboxCounts().pending == 0)
     }
     let alone = try Fixture()
     try await alone.run { component in
@@ -297,7 +297,7 @@ extension AttendanceComponent {
         try await component.sendNotices()
       }
       #expect(inbox.received.map(\.requestID) == ["attendance.t_2.2.2"])
-      let counts = try component.store.outboxCounts()
+      let counts = try await component.store.outboxCounts()
       #expect(counts.pending == 0 && counts.deadLetters == 0)
     }
   }
@@ -319,15 +319,15 @@ extension AttendanceComponent {
       #expect(inbox.received.map(\.bucket) == ["b_1", "b_1", "b_2"])
       inbox.fail(with: RPCError(.invalidArgument, "no", reason: "TEXT_INVALID"))
       try await cancelOne()
-      #expect(try component.store.outboxCounts().deadLetters == 1)
+      #expect(try await component.store.outboxCounts().deadLetters == 1)
       try await component.maintain(nowMs: fixture.clock.nowMs + AttendanceRetention.rejectedNoticeMs)
-      #expect(try component.store.outboxCounts().deadLetters == 1)
+      #expect(try await component.store.outboxCounts().deadLetters == 1)
       try await component.maintain(nowMs: fixture.clock.nowMs + AttendanceRetention.rejectedNoticeMs + 1)
-      #expect(try component.store.outboxCounts().deadLetters == 0)
+      #expect(try await component.store.outboxCounts().deadLetters == 0)
       // Erasing the member forgets the bucket.
       let erasure = EraseMemberRequest(memberId: anna.id, confirmName: "Anna")
       _ = try await component.members.eraseMember(erasure, context: admin)
-      let buckets = try component.store.readSingle { transaction in
+      let buckets = try component.store.readSingleBlocking { transaction in
         try transaction.query("SELECT user_id FROM notice_buckets") { try $0.text(0) }
       }
       #expect(buckets == [])

@@ -142,17 +142,15 @@ extension AttendanceComponent {
   }
 
   /// The sequence of the last change.
-  var lastSequence: Int64 {
-    get throws {
-      let query = try PositionQuery(user: "", pageSize: 1, pageToken: "", scope: [], parts: 1, limits: lodge.limits)
-      return try repository.auditEntries(query, subject: nil).items.first?.sequence ?? 0
-    }
+  func lastSequence() async throws -> Int64 {
+    let query = try PositionQuery(user: "", pageSize: 1, pageToken: "", scope: [], parts: 1, limits: lodge.limits)
+    return try await repository.auditEntries(query, subject: nil).items.first?.sequence ?? 0
   }
 
-  func verify(knownSequence: Int64 = 0, knownHash: String = "") throws -> VerifyAuditLogResponse {
+  func verify(knownSequence: Int64 = 0, knownHash: String = "") async throws -> VerifyAuditLogResponse {
     var verifier = AuditVerifier(knownSequence: knownSequence, knownHash: knownHash)
     while verifier.fault == nil {
-      let rows = try repository.auditRows(after: verifier.lastSequence)
+      let rows = try await repository.auditRows(after: verifier.lastSequence)
       if rows.isEmpty { break }
       for row in rows where try verifier.take(row) {}
     }

@@ -61,7 +61,7 @@ import Testing
       #expect(order.errors.map { "\($0.row) \($0.column) \($0.reason)" } == ["3 passing_date DATES_OUT_OF_ORDER"])
       // Elio's row was valid, but nothing of the file was stored.
       #expect(try await component.members.listMembers(.init(), context: admin).members.isEmpty)
-      #expect(try component.verify().verifiedCount == 0)
+      #expect(try await component.verify().verifiedCount == 0)
     }
   }
 
@@ -261,7 +261,7 @@ import Testing
       #expect(create?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["member.email EMAIL_INVALID"])
       _ = try await component.createMember(email: "x@example.org")
       try await component.store.write { transaction in
-        _ = try transaction.execute("UPDATE members SET email = $1", [.text(address)])
+        try transaction.execute("UPDATE members SET email = $1", [.text(address)])
       }
       // The whole member as stored, as forms send it.
       var whole = try #require(try await component.members.listMembers(.init(), context: admin).members.first)

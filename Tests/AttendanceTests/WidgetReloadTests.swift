@@ -101,7 +101,7 @@ private final class PhoneWidgets: WidgetReloading {
       #expect(Set(phones.users).isSuperset(of: ["bruno", "carla"]))
       // Each reload had its request id, so nobody received it twice.
       #expect(phones.users.count == Set(phones.users).count)
-      let left = try component.store.readSingle { try $0.plannedReload() }
+      let left = try component.store.readSingleBlocking { try $0.plannedReload() }
       #expect(left == nil)
     }
   }
@@ -119,7 +119,7 @@ private final class PhoneWidgets: WidgetReloading {
       while try await reloader.step(log: { line in lines.withLock { $0.append(line) } }) {}
       #expect(phones.users == (0..<count).map { "m\($0)" }.filter { $0 != "m3" }.sorted())
       #expect(lines.withLock { $0.count } == 1)
-      #expect(try component.store.readSingle { try $0.plannedReload() } == nil)
+      #expect(try component.store.readSingleBlocking { try $0.plannedReload() } == nil)
     }
   }
 
@@ -170,7 +170,7 @@ private final class PhoneWidgets: WidgetReloading {
       fixture.clock.advance(ms: 1)
       let reloader = try #require(component.widgetReloader)
       #expect(try await reloader.step())
-      #expect(try component.store.readSingle { try $0.plannedReload() } == nil)
+      #expect(try component.store.readSingleBlocking { try $0.plannedReload() } == nil)
       // The last member would be on the second page.
       #expect(!phones.users.contains("m\(WidgetReloader.pageRows - 1)"))
     }

@@ -10,9 +10,9 @@ import Testing
 @Suite struct MetricsTests {
   let registry = MetricsRegistry(maximumSeries: 5, maximumFamilies: 12)
 
-  func exposed() throws -> PrometheusChecker { try PrometheusChecker(registry.exposition()) }
+  func exposed() async throws -> PrometheusChecker { try PrometheusChecker(await registry.exposition()) }
 
-  @Test func everyKindIsExported() throws {
+  @Test func everyKindIsExported() async throws {
     Counter(label: "c_total", dimensions: [("a", "b")], factory: registry).increment(by: 3)
     FloatingPointCounter(label: "f_total", factory: registry).increment(by: 1.5)
     Gauge(label: "g", factory: registry).record(-2.25)
@@ -23,7 +23,7 @@ import Testing
     for ns: Int64 in [50_000, 100_000, 100_001, 3_000_000_000, 60_000_000_000] { timer.recordNanoseconds(ns) }
     Recorder(label: "r", factory: registry).record(17)
     registry.describe("c_total", "back\\slash\nline")
-    let text = try exposed()
+    let text = try await exposed()
     #expect(text.value("c_total", ["a": "b"]) == 3)
     #expect(text.types["c_total"] == "counter")
     #expect(text.help["c_total"] == #"back\\slash\nline"#)
@@ -39,51 +39,51 @@ import Testing
     #expect(text.value("r_bucket", ["le": "64"]) == 1)
   }
 
-  @Test func collectorsRunBeforeEachExposition() throws {
+  @Test func collectorsRunBeforeEachExposition() async throws {
     let gauge = Gauge(label: "g", factory: registry)
     let count = Atomic(0)
     registry.addCollector { gauge.record(count.add(1, ordering: .relaxed).newValue) }
-    #expect(try exposed().value("g") == 1)
-    #expect(try exposed().value("g") == 2)
+    #expect(try await exposed().value("g") == 1)
+    #expect(try await exposed().value("g") == 2)
   }
 
   @Test(arguments: [
     "quote\"", "back\\slash", "line\nfeed", "cr\r\nlf", "\\n", "è 🔔", "\"\u{301}", "", "}", "a\",b=\"c",
   ])
-  func labelValuesRoundTrip(value: String) throws {
+  func labelValuesRoundTrip(value: String) async throws {
     Counter(label: "c_total", dimensions: [("v", value)], factory: registry).increment()
-    #expect(try exposed().value("c_total", ["v": value]) == 1)
+    #expect(try await exposed().value("c_total", ["v": value]) == 1)
   }
 
-  @Test func namesAreSanitised() throws {
+  @Test func namesAreSanitised() async throws {
     Counter(label: "9 wörds.total", dimensions: [("le", "x"), ("a-b", "y"), ("a-b", "z")], factory: registry)
       .increment()
-    #expect(try exposed().value("_9_w_rds_total", ["le_": "x", "a_b": "y"]) == 1)
+    #expect(try await exposed().value("_9_w_rds_total", ["le_": "x", "a_b": "y"]) == 1)
     #expect(PrometheusText.metricName("") == "_")
   }
 
-  @Test func labelValuesBeyondLimitShareOneSeries() throws {
+  @Test func labelValuesBeyondLimitShareOneSeries() async throws {
     for index in 0..<1000 {
       Counter(label: "c_total", dimensions: [("user", "u\(index)"), ("kind", "k")], factory: registry).increment()
     }
-    let text = try exposed()
+    let text = try await exposed()
     #expect(text.samples.filter { $0.name == "c_total" }.count == 6)
     #expect(text.value("c_total", ["user": "u4", "kind": "k"]) == 1)
     #expect(text.value("c_total", ["user": "_OTHER", "kind": "_OTHER"]) == 995)
   }
 
-  @Test func namesBeyondLimitAndConflictingKindsAreDiscarded() throws {
+  @Test func namesBeyondLimitAndConflictingKindsAreDiscarded() async throws {
     for index in 0..<100 { Counter(label: "c\(index)_total", factory: registry).increment() }
     Gauge(label: "c1_total", factory: registry).record(7)
     FloatingPointCounter(label: "c1_total", factory: registry).increment(by: 7)
-    let text = try exposed()
+    let text = try await exposed()
     let names = text.samples.map(\.name).filter { $0.contains(/^c[0-9]+_total$/) }
     #expect(names.count == 12)
     #expect(text.value("c1_total") == 1)
     #expect(text.value("campanile_metrics_discarded_handles_total") == 90)
   }
 
-  @Test func unusualNumbersNeitherTrapNorDecreaseCounters() throws {
+  @Test func unusualNumbersNeitherTrapNorDecreaseCounters() async throws {
     let counter = registry.makeCounter(label: "c_total", dimensions: [])
     counter.increment(by: 5)
     counter.increment(by: -3)
@@ -93,7 +93,7 @@ import Testing
     for amount in [Int64.min, .max, 0] { histogram.recordNanoseconds(amount) }
     let gauge = registry.makeMeter(label: "g", dimensions: [])
     gauge.set(Double.nan)
-    let text = try exposed()
+    let text = try await exposed()
     #expect(text.value("c_total") == 5)
     #expect(text.value("f_total") == 2)
     #expect(text.value("t_count") == 3)
@@ -118,15 +118,15 @@ import Testing
         }
       }
     }
-    let text = try exposed()
+    let text = try await exposed()
     #expect(text.value("c_total") == 8000)
     #expect(text.value("m") == 8000)
     #expect(text.value("t_count") == 8000)
   }
 
-  @Test func processMetricsAreExported() throws {
+  @Test func processMetricsAreExported() async throws {
     let testedAtSeconds = Double(WallClock.nowMs()) / 1000
-    let text = try exposed()
+    let text = try await exposed()
     #expect(try #require(text.value("process_resident_memory_bytes")) > 1_000_000)
     #expect(try #require(text.value("process_open_fds")) >= 3)
     #expect(try #require(text.value("process_cpu_seconds_total")) > 0)
@@ -136,7 +136,7 @@ import Testing
     #expect(text.value("campanile_build_info", ["version": CampanileVersion.string]) == 1)
   }
 
-  @Test func rpcCallsAreCountedByMethodAndCode() throws {
+  @Test func rpcCallsAreCountedByMethodAndCode() async throws {
     let registry = MetricsRegistry()
     let metrics = CallMetrics()
     registry.addCalls(metrics)
@@ -151,7 +151,7 @@ import Testing
     recorder.callFinished(code: .notFound, durationNs: 1_000_001, on: .shared)
     unknown.callStarted(on: .shared)
     unknown.callFinished(code: .unimplemented, durationNs: 0, on: .shared)
-    let text = try PrometheusChecker(registry.exposition())
+    let text = try PrometheusChecker(await registry.exposition())
     let labels = ["service": "p.v1.S", "method": "Get"]
     #expect(text.value("campanile_server_started_total", labels) == 3)
     #expect(text.value("campanile_server_handled_total", labels.merging(["code": "OK"]) { $1 }) == 1)
@@ -168,7 +168,7 @@ import Testing
     #expect(text.value("campanile_server_open_calls") == 1)
     #expect(text.value("campanile_server_open_connections") == 1)
     // A scrape adds nothing to the counts.
-    let again = try PrometheusChecker(registry.exposition())
+    let again = try PrometheusChecker(await registry.exposition())
     #expect(again.value("campanile_server_handling_seconds_count", labels) == 2)
     #expect(again.value("campanile_server_started_total", labels) == 3)
   }

@@ -191,14 +191,14 @@ private final class Receiver: SpanSending {
 }
 
 @Suite struct CollectedMetricsTests {
-  @Test func totalsAndGaugesAreReadOnExposition() {
+  @Test func totalsAndGaugesAreReadOnExposition() async {
     let metrics = MetricsRegistry()
     let total = Mutex(3)
     metrics.addTotals("refused_total") { [([("reason", "A")], total.withLock { $0 })] }
     metrics.addGauges("breaker") { [([("backend", "x")], 2)] }
-    #expect(metrics.exposition().contains("refused_total{reason=\"A\"} 3\n"))
+    #expect(await metrics.exposition().contains("refused_total{reason=\"A\"} 3\n"))
     total.withLock { $0 = 5 }
-    let text = metrics.exposition()
+    let text = await metrics.exposition()
     #expect(text.contains("refused_total{reason=\"A\"} 5\n") && text.contains("breaker{backend=\"x\"} 2\n"))
   }
 

@@ -39,7 +39,7 @@ import Testing
       #expect(mode?.intValue == 0o600)
 
       let copy = try Store(StoreConfiguration(path: target), migrations: rowsSchema)
-      let ids = try copy.ids()
+      let ids = try await copy.ids()
       #expect(ids.filter { $0.hasPrefix("seed") }.count == 2_000)
       #expect(ids.filter { $0.hasPrefix("left") }.count == ids.filter { $0.hasPrefix("right") }.count)
       await copy.close()
@@ -77,7 +77,7 @@ import Testing
     #expect(first.sizeBytes == second.sizeBytes)
     for name in ["one", "two"] {
       let copy = try Store(StoreConfiguration(path: scratch.file(name)), migrations: rowsSchema)
-      #expect(try copy.ids() == ["a"])
+      #expect(try await copy.ids() == ["a"])
       await copy.close()
     }
   }

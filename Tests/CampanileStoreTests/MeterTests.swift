@@ -26,12 +26,12 @@ import Testing
   @Test func collectRecordsTotalsAndSizes() async throws {
     try await withMeter { store, meter, metrics in
       try await store.insert("r1")
-      meter.collect(store, nowMs: 0)
+      await meter.collect(store, nowMs: 0)
       let writes = try metrics.expectCounter("campanile_store_writes_total")
       let before = writes.totalValue
       try await store.insert("r2")
-      meter.collect(store, nowMs: 0)
-      meter.collect(store, nowMs: 0)
+      await meter.collect(store, nowMs: 0)
+      await meter.collect(store, nowMs: 0)
       #expect(writes.totalValue == before + 1)
       #expect(try metrics.expectGauge("campanile_store_database_bytes").lastValue ?? 0 > 0)
       #expect(try metrics.expectGauge("campanile_store_wal_bytes").lastValue ?? 0 > 0)
@@ -44,17 +44,17 @@ import Testing
 
   @Test func outboxLagIsAgeOfOldestMessage() async throws {
     try await withMeter { store, meter, metrics in
-      meter.collect(store, nowMs: 5_000)
+      await meter.collect(store, nowMs: 5_000)
       let lag = try metrics.expectGauge("campanile_outbox_lag_seconds")
       #expect(lag.lastValue == 0)
       for atMs: Int64 in [1_500, 4_000] {
         _ = try await store.write { try $0.enqueue(topic: "t", key: "k", payload: [1], nowMs: atMs) }
       }
-      meter.collect(store, nowMs: 5_000)
+      await meter.collect(store, nowMs: 5_000)
       #expect(lag.lastValue == 3.5)
       #expect(try metrics.expectGauge("campanile_outbox_pending_messages").lastValue == 2)
       // The clock was set back.
-      meter.collect(store, nowMs: 1_000)
+      await meter.collect(store, nowMs: 1_000)
       #expect(lag.lastValue == 0)
     }
   }

@@ -42,7 +42,7 @@ import Testing
     #expect(try connection.integer("PRAGMA busy_timeout") == 5_000)
     #expect(try connection.integer("PRAGMA journal_size_limit") == 64 << 20)
     var journal = ""
-    try connection.forEachRow("PRAGMA journal_mode", []) { row in
+    try connection.forEachRow("PRAGMA journal_mode", binding: []) { row in
       journal = try row.text(0)
       return true
     }

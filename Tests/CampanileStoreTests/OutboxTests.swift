@@ -62,9 +62,9 @@ private final class World: Sendable {
         }
       }
       #expect(code == .constraint)
-      #expect(try store.outboxCounts() == OutboxCounts(pending: 0, deadLetters: 0, oldestPendingMs: nil))
+      #expect(try await store.outboxCounts() == OutboxCounts(pending: 0, deadLetters: 0, oldestPendingMs: nil))
       try await send(store, "a", nowMs: 5)
-      #expect(try store.outboxCounts() == OutboxCounts(pending: 1, deadLetters: 0, oldestPendingMs: 5))
+      #expect(try await store.outboxCounts() == OutboxCounts(pending: 1, deadLetters: 0, oldestPendingMs: 5))
     }
   }
 
@@ -87,7 +87,7 @@ private final class World: Sendable {
         #expect(own == own.sorted())
         #expect(own.count == 10)
       }
-      #expect(try store.outboxCounts().pending == 0)
+      #expect(try await store.outboxCounts().pending == 0)
     }
   }
 
@@ -141,16 +141,16 @@ private final class World: Sendable {
       let round = try await relay.deliverDue()
       #expect((round.deadLetters, round.delivered) == (1, 1))
       #expect(world.takeAttempts() == ["bad", "bad", "next"])
-      let counts = try store.outboxCounts()
+      let counts = try await store.outboxCounts()
       #expect((counts.pending, counts.deadLetters) == (0, 1))
-      let dead = try #require(try store.deadLetters().first)
+      let dead = try #require(try await store.deadLetters().first)
       #expect((dead.attempts, dead.lastError) == (2, "no"))
       #expect(try await relay.deliverDue().taken == 0)
       #expect(try await store.reviveDeadLetter(dead.sequence, nowMs: 0))
       #expect(try await !store.reviveDeadLetter(dead.sequence, nowMs: 0))
       world.answer("bad", .delivered)
       #expect(try await relay.deliverDue().delivered == 1)
-      #expect(try store.outboxCounts() == OutboxCounts(pending: 0, deadLetters: 0, oldestPendingMs: nil))
+      #expect(try await store.outboxCounts() == OutboxCounts(pending: 0, deadLetters: 0, oldestPendingMs: nil))
     }
   }
 
@@ -162,7 +162,7 @@ private final class World: Sendable {
       for text in ["a", "b"] { world.answer(text, .reject(reason: "never")) }
       let round = try await relay.deliverDue()
       #expect((round.deadLetters, round.delivered) == (2, 1))
-      #expect(try store.deadLetters(afterSequence: 1).map(\.sequence) == [2])
+      #expect(try await store.deadLetters(afterSequence: 1).map(\.sequence) == [2])
       #expect(try await store.purgeDeadLetters(createdBeforeMs: 1_000) == 0)
       #expect(try await store.purgeDeadLetters(createdBeforeMs: 1_001, batchRows: 1) == 2)
     }
@@ -178,8 +178,8 @@ private final class World: Sendable {
         }
       }
       #expect(code == .overloaded)
-      #expect(try store.ids().isEmpty)
-      #expect(try store.outboxCounts().pending == 1)
+      #expect(try await store.ids().isEmpty)
+      #expect(try await store.outboxCounts().pending == 1)
     }
   }
 
@@ -202,7 +202,7 @@ private final class World: Sendable {
       #expect(try await eventually { world.state.withLock { !$0.sleeps.isEmpty } })
       try await send(store, "a")
       relay.wake()
-      #expect(try await eventually { try store.outboxCounts().pending == 0 })
+      #expect(try await eventually { try await store.outboxCounts().pending == 0 })
       running.cancel()
       await running.value
       #expect(world.takeAttempts() == ["a"])
@@ -231,7 +231,7 @@ private final class World: Sendable {
         }
         #expect(isNew == (index < 2))
       }
-      #expect(try store.ids() == ["m1", "m2"])
+      #expect(try await store.ids() == ["m1", "m2"])
       #expect(try await store.write { try $0.acceptOnce(source: "other", messageID: "m1", nowMs: 9) })
       #expect(try await store.purgeInbox(seenBeforeMs: 1) == 1)
       #expect(try await store.write { try $0.acceptOnce(source: "sync", messageID: "m1", nowMs: 10) })

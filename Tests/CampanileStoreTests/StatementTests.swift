@@ -12,10 +12,10 @@ import Testing
         let text = String(repeating: "è", count: length / 2) + (length % 2 == 1 ? "x" : "")
         let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ index) }
         try await store.write { transaction in
-          _ = try transaction.execute(
+          try transaction.execute(
             "INSERT INTO kept (n, t, b) VALUES ($1, $2, $3)", [.int(index), .text(text), .blob(bytes)])
         }
-        let found = try store.readSingle { transaction in
+        let found = try store.readSingleBlocking { transaction in
           try transaction.queryOne(
             "SELECT t, b FROM kept WHERE n = $1 AND t = $2 AND b = $3",
             [.int(index), .text(text), .blob(bytes)]
@@ -40,7 +40,7 @@ import Testing
       for id in ["a", "b", "c"] { try await store.insert(id, body: "body of \(id)") }
       let sql = "SELECT id, body FROM rows WHERE id >= $1 ORDER BY id"
       var seen: [String] = []
-      try store.read { transaction in
+      try store.readBlocking { transaction in
         try transaction.forEach(sql, ["a"]) { outer in
           let id = try outer.text(0)
           let last = try transaction.query(sql, [.text(id)]) { try $0.text(1) }.last
@@ -59,7 +59,7 @@ import Testing
       for round in 0..<2 {
         for number in 0..<600 {
           let sql = "SELECT \(number) FROM rows WHERE id = $1 AND \(number) = \(number)"
-          let found = try store.readSingle { try $0.queryOne(sql, ["a"]) { try $0.integer(0) } }
+          let found = try store.readSingleBlocking { try $0.queryOne(sql, ["a"]) { try $0.integer(0) } }
           #expect(found == Int64(number), "round \(round)")
         }
       }
@@ -71,16 +71,16 @@ import Testing
     try await withStore { store, _ in
       for id in ["a", "b"] {
         for sql in ["COMMIT", "BEGIN IMMEDIATE", "ROLLBACK"] {
-          let code = await storeCode { _ = try await store.write { try $0.execute(sql) } }
+          let code = await storeCode { try await store.write { try $0.execute(sql) } }
           #expect(code == .invalidArgument)
         }
         try await store.insert(id)
-        let code = await storeCode { try store.read { try $0.forEach("COMMIT") { _ in true } } }
+        let code = await storeCode { try store.readBlocking { try $0.forEach("COMMIT") { _ in true } } }
         #expect(code == .invalidArgument)
       }
-      let code = await storeCode { try store.read { try $0.forEach("DELETE FROM rows") { _ in true } } }
+      let code = await storeCode { try store.readBlocking { try $0.forEach("DELETE FROM rows") { _ in true } } }
       #expect(code == .invalidArgument)
-      #expect(try store.ids() == ["a", "b"])
+      #expect(try await store.ids() == ["a", "b"])
     }
   }
 }

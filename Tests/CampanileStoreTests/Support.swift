@@ -42,11 +42,11 @@ func withStore(
 
 extension Store {
   func insert(_ id: String, body: String = "b") async throws {
-    _ = try await write { try $0.execute("INSERT INTO rows (id, body) VALUES ($1, $2)", [.text(id), .text(body)]) }
+    try await write { try $0.execute("INSERT INTO rows (id, body) VALUES ($1, $2)", [.text(id), .text(body)]) }
   }
 
-  func ids() throws -> [String] {
-    try read { try $0.query("SELECT id FROM rows ORDER BY id", rowsMax: 1_000_000) { try $0.text(0) } }
+  func ids() async throws -> [String] {
+    try await read { try $0.query("SELECT id FROM rows ORDER BY id", rowsMax: 1_000_000) { try $0.text(0) } }
   }
 }
 
@@ -96,9 +96,9 @@ final class Gate: Sendable {
 }
 
 /// Polls until a condition of the store holds. Returns false after 20,000 attempts.
-func eventually(_ condition: () throws -> Bool) async throws -> Bool {
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
   for _ in 0..<20_000 {
-    if try condition() { return true }
+    if try await condition() { return true }
     try await Task.sleep(for: .microseconds(500))
   }
   return false

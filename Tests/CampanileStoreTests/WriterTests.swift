@@ -33,7 +33,7 @@ import Testing
         gate.open()
       }
       try await first
-      #expect(try store.ids() == (0..<60).filter { $0 % 3 == 2 }.map { "row-\($0)" }.sorted())
+      #expect(try await store.ids() == (0..<60).filter { $0 % 3 == 2 }.map { "row-\($0)" }.sorted())
       let metrics = store.metrics()
       #expect(metrics.failedWrites == 40)
       #expect(metrics.writes == 21)
@@ -75,7 +75,7 @@ import Testing
       gate.open()
       for task in faulty + [first] { await #expect(throws: Refused.self) { try await task.value } }
       try await second.value
-      #expect(try store.ids() == ["second"])
+      #expect(try await store.ids() == ["second"])
       // Once, and once more after the first fault; the other faults are undone by their savepoints.
       #expect(secondRuns.value == 2)
     }
@@ -90,7 +90,7 @@ import Testing
             var sum = 0
             for index in 0..<25 {
               sum += try await store.write {
-                try $0.execute("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text("\(client)-\(index)")])
+                try $0.executeCounting("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text("\(client)-\(index)")])
               }
             }
             return sum
@@ -99,7 +99,7 @@ import Testing
         return try await group.reduce(0, +)
       }
       #expect(sum == 800)
-      #expect(try store.ids().count == 800)
+      #expect(try await store.ids().count == 800)
       #expect(commits.withLock { $0.reduce(0) { $0 + $1.writes } } == 800)
       #expect(store.metrics().batchWritesLargest > 1)
     }
@@ -121,7 +121,7 @@ import Testing
       gate.open()
       try await first
       try await store.insert("after")
-      #expect(try store.ids() == ["after"])
+      #expect(try await store.ids() == ["after"])
     }
   }
 
@@ -132,7 +132,7 @@ import Testing
         try await store.insert("never")
       }
       await #expect(throws: CancellationError.self) { try await task.value }
-      #expect(try store.ids().isEmpty)
+      #expect(try await store.ids().isEmpty)
     }
   }
 
@@ -147,7 +147,7 @@ import Testing
       gate.open()
       try await first
       for task in waiting { try await task.value }
-      #expect(try store.ids().count == 5)
+      #expect(try await store.ids().count == 5)
       #expect(store.metrics().overloadedWrites == 1)
     }
   }
@@ -165,7 +165,7 @@ import Testing
       gate.open()
       try await first
       try await tail.value
-      #expect(try store.ids() == ["tail"])
+      #expect(try await store.ids() == ["tail"])
     }
   }
 
@@ -183,9 +183,9 @@ import Testing
       for task in waiting { try await task.value }
       await closed
       await expect(.closed) { try await store.insert("late") }
-      await expect(.closed) { _ = try store.ids() }
+      await expect(.closed) { _ = try await store.ids() }
       let again = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
-      #expect(try again.ids().count == 10)
+      #expect(try await again.ids().count == 10)
       await again.close()
     }
   }
@@ -196,8 +196,8 @@ import Testing
   ])
   func otherStatementsAreRefused(_ sql: String) async throws {
     try await withStore { (store: Store, _: Scratch) async throws in
-      await expect(.invalidArgument) { _ = try await store.write { try $0.execute(sql) } }
-      await expect(.invalidArgument) { try store.read { try $0.forEach(sql) { _ in true } } }
+      await expect(.invalidArgument) { try await store.write { try $0.execute(sql) } }
+      await expect(.invalidArgument) { try store.readBlocking { try $0.forEach(sql) { _ in true } } }
     }
   }
 
@@ -213,7 +213,7 @@ import Testing
       }
       #expect(code == .unavailable)
       try await store.insert("next")
-      #expect(try store.ids() == ["next", "taken"])
+      #expect(try await store.ids() == ["next", "taken"])
     }
   }
 
@@ -235,14 +235,14 @@ import Testing
       try await first
       await expect(.constraint) { _ = try await bad.value }
       try await good.value
-      #expect(try store.ids() == ["good"])
+      #expect(try await store.ids() == ["good"])
     }
   }
 
   @Test func escapedTransactionIsRefused() async throws {
     try await withStore { store, _ in
       var kept: ReadTransaction?
-      try store.read { kept = $0 }
+      try store.readBlocking { kept = $0 }
       let code = await storeCode { _ = try kept?.query("SELECT 1") { try $0.integer(0) } }
       #expect(code == .invalidArgument)
     }
@@ -255,7 +255,7 @@ import Testing
         try transaction.queryOne("UPDATE rows SET body = 'new' RETURNING id") { try $0.text(0) }
       }
       #expect(first != nil)
-      let changed = try store.read {
+      let changed = try store.readBlocking {
         try $0.queryOne("SELECT count(*) FROM rows WHERE body = 'new'") { try $0.integer(0) }
       }
       #expect(changed == 3)

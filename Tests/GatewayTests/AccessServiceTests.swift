@@ -255,7 +255,9 @@ import Testing
     #expect(try await service.createApiKey(request, context: context).apiKey != first.apiKey)
     clock.nowMs += ReplyRetention.retentionMs
     try await keys.deleteEnded()
-    let left = try store.readSingle { try $0.queryOne("SELECT count(*) FROM api_key_requests") { try $0.integer(0) } }
+    let left = try store.readSingleBlocking {
+      try $0.queryOne("SELECT count(*) FROM api_key_requests") { try $0.integer(0) }
+    }
     #expect(left == 0)
     await store.close()
   }
@@ -305,12 +307,12 @@ import Testing
     _ = try await keys.revoke(revoked.key.id)
     clock.nowMs = 1_500_000 + ApiKeyLimits.retentionMs
     try await keys.deleteEnded()
-    #expect(try keys.repository.find(revoked.key.id) == nil)
-    #expect(try keys.repository.find(expiring.key.id) != nil)
+    #expect(try await keys.repository.find(revoked.key.id) == nil)
+    #expect(try await keys.repository.find(expiring.key.id) != nil)
     clock.nowMs += 1
     try await keys.deleteEnded()
-    #expect(try keys.repository.find(expiring.key.id) == nil)
-    #expect(try keys.repository.find(kept.key.id) != nil)
+    #expect(try await keys.repository.find(expiring.key.id) == nil)
+    #expect(try await keys.repository.find(kept.key.id) != nil)
     #expect(keys.ring.count == 1)
     _ = await expectFailure(.resourceExhausted, "KEY_LIMIT") {
       try await keys.repository.insert(kept.key, keysMax: 1)

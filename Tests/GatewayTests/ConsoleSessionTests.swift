@@ -22,7 +22,7 @@ import Testing
 
     init(
       _ folder: TemporaryFolder? = nil, clock: TestClock = TestClock(), limits: (inout ConsoleLimits) -> Void = { _ in }
-    ) throws {
+    ) async throws {
       self.folder = try folder ?? TemporaryFolder()
       self.clock = clock
       store = try Store(StoreConfiguration(path: self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
@@ -34,8 +34,8 @@ import Testing
         repository: AuditEventRepository(store: store, limits: limit), logger: Logger(label: "test"),
         nowMs: { clock.nowMs })
       sessions = try ConsoleSessions(store: store, keys: ring, audit: audit, limits: limit)
-      try keys.load()
-      try sessions.load()
+      try await keys.load()
+      try await sessions.load()
     }
 
     func key(
@@ -51,8 +51,8 @@ import Testing
         try sessions.grant(apiKey: secret.text), address: "10.0.0.1", userAgent: "Browser\u{7}/1 é")
     }
 
-    func events() throws -> [StoredAuditEvent] {
-      try sessions.audit.repository.list(before: nil, action: .unspecified, count: 1_000)
+    func events() async throws -> [StoredAuditEvent] {
+      try await sessions.audit.repository.list(before: nil, action: .unspecified, count: 1_000)
     }
   }
 
@@ -60,7 +60,7 @@ import Testing
 
   @Test("a session ends 8 hours after its last use, and after 24 hours in any case")
   func idleSessionsEnd() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let (_, secret) = try await setting.key()
     let (session, cookie) = try await setting.open(secret)
     #expect(session.expiresAtMs == setting.clock.nowMs + 8 * Self.hourMs)
@@ -83,7 +83,7 @@ import Testing
 
   @Test("sessions and their last use survive a restart; only hashes are stored")
   func sessionsSurviveARestart() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let (key, secret) = try await setting.key("user/ada", scopes: ["echo:read"])
     let (session, cookie) = try await setting.open(secret)
     setting.clock.advance(ms: 5 * Self.hourMs)
@@ -95,7 +95,7 @@ import Testing
       #expect(bytes.range(of: Data(cookie.utf8)) == nil)
       #expect(bytes.range(of: Data(cookie.dropFirst(4).utf8)) == nil)
     }
-    let again = try Setting(setting.folder, clock: setting.clock)
+    let again = try await Setting(setting.folder, clock: setting.clock)
     setting.clock.advance(ms: 7 * Self.hourMs)
     let found = try #require(again.sessions.present(cookie))
     #expect(found.session.id == session.id && found.session.stored.keyID == key.id)
@@ -107,7 +107,7 @@ import Testing
 
   @Test("the end of a key ends its sessions")
   func keysEndTheirSessions() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let (key, secret) = try await setting.key()
     let (_, cookie) = try await setting.open(secret)
     let bearer = try #require(setting.sessions.present(cookie)).authorization.dropFirst(7)
@@ -123,7 +123,7 @@ import Testing
 
   @Test("the token that stands for a session works in its own process only")
   func bearersAreOfOneProcess() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let (_, secret) = try await setting.key()
     let (session, cookie) = try await setting.open(secret)
     let bearer = String(try #require(setting.sessions.present(cookie)).authorization.dropFirst(7))
@@ -132,7 +132,7 @@ import Testing
     }
     #expect(credential === session.credential)
     let other = try ConsoleSessions(store: setting.store, keys: setting.ring, audit: setting.sessions.audit)
-    try other.load()
+    try await other.load()
     for text in [cookie, "ccs_", "ccs_.\(session.id)", String(bearer.dropLast()), bearer + "x"] {
       guard case .failure(let error) = setting.sessions.authenticate(text) else {
         Issue.record("accepted: \(text)")
@@ -146,7 +146,7 @@ import Testing
 
   @Test("a further session replaces the principal's least recently used; all together are limited")
   func sessionsAreLimited() async throws {
-    let setting = try Setting {
+    let setting = try await Setting {
       $0.sessionsPerPrincipalMax = 2
       $0.sessionsMax = 3
     }
@@ -169,7 +169,7 @@ import Testing
 
   @Test("a link opens one session within a minute")
   func linksWorkOnce() async throws {
-    let setting = try Setting { $0.linksPerPrincipalMax = 2 }
+    let setting = try await Setting { $0.linksPerPrincipalMax = 2 }
     let (_, secret) = try await setting.key()
     let grant = try setting.sessions.grant(apiKey: secret.text)
     let links = setting.sessions.links
@@ -195,7 +195,7 @@ import Testing
 
   @Test("a member's session is encrypted with the cookie")
   func lodgeTokensAreSealed() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let token = "cas_" + String(repeating: "x", count: 42) + "w"
     let grant = try #require(ConsoleGrant(lodgeMember: "m_1", token: token))
     let (session, cookie) = try await setting.sessions.open(grant, address: "", userAgent: "")
@@ -208,7 +208,7 @@ import Testing
     await setting.store.close()
     let bytes = try #require(FileManager.default.contents(atPath: setting.folder.file("gateway.sqlite")))
     #expect(bytes.range(of: Data(LodgeToken.bytes(token) ?? [])) == nil)
-    let again = try Setting(setting.folder, clock: setting.clock)
+    let again = try await Setting(setting.folder, clock: setting.clock)
     #expect(again.sessions.session(id: session.id)?.knownLodgeToken == nil)
     #expect(again.sessions.present(cookie)?.lodgeToken == token)
     await again.store.close()
@@ -216,7 +216,7 @@ import Testing
 
   @Test("the audit log has sign-ins and their ends; failures of a minute are one event; old ones are deleted")
   func eventsAreStored() async throws {
-    let setting = try Setting { $0.auditEventsMax = 4 }
+    let setting = try await Setting { $0.auditEventsMax = 4 }
     let (_, secret) = try await setting.key()
     let (session, _) = try await setting.open(secret)
     for address in ["10.0.0.1", "10.0.0.1", "10.0.0.2"] {
@@ -224,39 +224,39 @@ import Testing
     }
     await setting.sessions.signInFailed(.link, address: "10.0.0.1", reason: "LINK_INVALID")
     try await setting.sessions.end(session, .signedOut, address: "10.0.0.9")
-    var events = try setting.events()
+    var events = try await setting.events()
     #expect(events.map(\.action) == [.signedOut, .signInFailed, .signInFailed, .signInFailed, .signedIn])
     #expect(events.map(\.count) == [1, 1, 1, 2, 1])
     #expect(events[0].principal == "user/ada" && events[0].subject == session.id && events[0].address == "10.0.0.9")
     #expect(events[4].address == "10.0.0.1" && events[4].method == .apiKey)
     setting.clock.advance(ms: 60_001)
     await setting.sessions.signInFailed(.apiKey, address: "10.0.0.1", reason: "CREDENTIAL_EXPIRED")
-    #expect(try setting.events().count == 6)
+    #expect(try await setting.events().count == 6)
     try await setting.sessions.audit.purge()
-    #expect(try setting.events().count == 4)
+    #expect(try await setting.events().count == 4)
     setting.clock.advance(ms: 91 * 24 * Self.hourMs)
     try await setting.sessions.audit.purge()
-    #expect(try setting.events().isEmpty)
+    #expect(try await setting.events().isEmpty)
     await setting.sessions.signInFailed(.lodge, address: "", reason: "CREDENTIALS_INVALID")
-    events = try setting.events()
+    events = try await setting.events()
     #expect(events.count == 1 && events[0].method == .lodge)
     await setting.store.close()
   }
 
   @Test("failures from one IPv6 network are one event, so that its addresses do not displace the log")
   func failuresOfANetworkAreOneEvent() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     for number in 1...50 {
       await setting.sessions.signInFailed(.apiKey, address: "2001:db8::\(number)", reason: "CREDENTIAL_INVALID")
     }
-    let events = try setting.events()
+    let events = try await setting.events()
     #expect(events.map(\.count) == [50] && events.map(\.address) == ["2001:db8:0:0::/64"])
     await setting.store.close()
   }
 
   @Test("the search for an earlier failure reads only the events of the window")
   func failuresAreFoundByTheirAge() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let plan = try setting.store.queryPlan(AuditEventRepository.failureSQL)
     #expect(plan.contains { $0.contains("audit_events_of_action (action=? AND id>?)") }, "\(plan)")
     #expect(plan.contains { $0.contains("audit_events_age (created_at_ms<?)") }, "\(plan)")
@@ -265,7 +265,7 @@ import Testing
 
   @Test("a session whose deletion failed stays ended, and is known to the maintenance that deletes it")
   func failedDeletionsAreRepeated() async throws {
-    let setting = try Setting()
+    let setting = try await Setting()
     let (_, secret) = try await setting.key()
     let (session, cookie) = try await setting.open(secret)
     await setting.store.close()

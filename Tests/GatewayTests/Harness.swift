@@ -102,7 +102,7 @@ final class Harness: Sendable {
     logger.logLevel = .critical
     gateway = try Gateway(configuration, store: store, group: Self.group, logger: logger)
     await gateway.resolveBackends()
-    try gateway.prepare()
+    try await gateway.prepare()
     recorder = RecordingObserver(calls: gateway.calls)
     let local = TypedDispatcher(MethodRegistry(gateway.services), observer: recorder)
     server = RPCServer(

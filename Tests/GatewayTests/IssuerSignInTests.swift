@@ -196,7 +196,7 @@ import Testing
       // The challenge is that of the second attempt by now.
       #expect(try await finish(http, cookie: cookie, "code=c0de&state=\(state)") == refused)
       #expect(issuer.state.withLock { $0.requests.filter { $0.form != nil }.count } == 1)
-      let events = try http.harness.gateway.sessions.audit.repository.list(
+      let events = try await http.harness.gateway.sessions.audit.repository.list(
         before: nil, action: .signInFailed, count: 10)
       #expect(events.map(\.method) == [.issuer] && events.map(\.count) == [10])
     }

@@ -61,7 +61,7 @@ struct RepliesSetting {
 
   /// The number of stored responses of a principal, counted in the database.
   func rows(of principal: String) throws -> Int64 {
-    try harness.store.readSingle { transaction in
+    try harness.store.readSingleBlocking { transaction in
       try transaction.queryOne("SELECT count(*) FROM store_idempotency WHERE principal = $1", [.text(principal)]) {
         try $0.integer(0)
       } ?? 0

@@ -73,7 +73,7 @@ import Testing
       #expect(try await setting.call("g", key: "new", on: greedy) == "g 1")
       #expect(try setting.rows(of: "user/greedy") == 1_000)
       // The newest replies remain.
-      let oldest = try setting.harness.store.readSingle { transaction in
+      let oldest = try setting.harness.store.readSingleBlocking { transaction in
         try transaction.queryOne(
           "SELECT request_id FROM store_idempotency WHERE principal = 'user/greedy' ORDER BY expires_at_ms LIMIT 1"
         ) { try $0.text(0) }

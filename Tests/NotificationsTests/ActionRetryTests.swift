@@ -43,7 +43,7 @@ private struct HangingSender: HTTPActionSending {
     let invoke = try await called(component, in: box)
     let context = anna
     let call = Task { try await component.service.invokeAction(invoke, context: context) }
-    while try component.timers.repository.nextTimerMs() == nil { try await Task.sleep(for: .milliseconds(1)) }
+    while try await component.timers.repository.nextTimerMs() == nil { try await Task.sleep(for: .milliseconds(1)) }
     var later = notification("later", in: box.id)
     later.notification?.deliverTime = ProtoTimestamp(
       millisecondsSince1970: fixture.clock.nowMs + 300_000)
@@ -93,16 +93,16 @@ private struct HangingSender: HTTPActionSending {
       #expect(run.state == .retrying && run.attemptCount == 0 && run.reason == "SENDER_BUSY")
       fixture.clock.advance(ms: 60_000)
       #expect(try await component.timers.runDue() == 1)
-      run = try #require(try component.timers.repository.run(run.id, user: "anna"))
+      run = try await #require(try component.timers.repository.run(run.id, user: "anna"))
     }
     // Still retried at an age greater than that of the last attempt.
     fixture.clock.advance(ms: 3_600_000)
     #expect(try await component.timers.runDue() == 1)
-    run = try #require(try component.timers.repository.run(run.id, user: "anna"))
+    run = try await #require(try component.timers.repository.run(run.id, user: "anna"))
     #expect(run.state == .retrying)
     fixture.clock.advance(ms: 2 * 3_600_000)
     #expect(try await component.timers.runDue() == 1)
-    run = try #require(try component.timers.repository.run(run.id, user: "anna"))
+    run = try await #require(try component.timers.repository.run(run.id, user: "anna"))
     #expect(run.state == .failed && run.reason == "SENDER_BUSY" && run.attemptCount == 0)
     #expect(try await component.timers.runDue() == 0)
     await component.close()

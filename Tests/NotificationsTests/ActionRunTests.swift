@@ -60,11 +60,11 @@ final class ScriptedSender: HTTPActionSending {
     #expect(try await invoke(one.id, "2", component).url == "https://example.org/x")
     #expect(try await invoke(one.id, "open", component).openNotificationId == one.id)
     _ = try await invoke(one.id, "0", component)
-    #expect(try component.service.repository.bucket(box.id, user: "anna").settings?.snoozeEndTime != nil)
+    #expect(try await component.service.repository.bucket(box.id, user: "anna").settings?.snoozeEndTime != nil)
     _ = try await invoke(one.id, "1", component)
-    #expect(try component.service.repository.notification(one.id, user: "anna").deliveryState == .postponed)
+    #expect(try await component.service.repository.notification(one.id, user: "anna").deliveryState == .postponed)
     _ = try await invoke(one.id, "mark_as_read", component)
-    #expect(try component.service.repository.notification(one.id, user: "anna").readTime != nil)
+    #expect(try await component.service.repository.notification(one.id, user: "anna").readTime != nil)
     for bad in ["4", "9", "x", "-1", "01"] where bad != "01" {
       #expect(await failure { try await invoke(one.id, bad, component) }?.reason == "ACTION_NOT_FOUND")
     }

@@ -49,7 +49,7 @@ extension AutomationService {
 extension NotificationsComponent {
   /// The time at which a heartbeat is missed, read from the timers table.
   func timer(of id: String, user: String) throws -> Int64? {
-    try store.read { transaction in
+    try store.readBlocking { transaction in
       try transaction.queryOne(
         "SELECT due_ms FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = 5", [.text(user), .text(id)]
       ) { try $0.integer(0) }
@@ -58,7 +58,7 @@ extension NotificationsComponent {
 
   /// A webhook as it is stored, with its secrets.
   func kept(_ id: String, user: String) throws -> Webhook? {
-    try store.read { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
+    try store.readBlocking { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
   }
 }
 

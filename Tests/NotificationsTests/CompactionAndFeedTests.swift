@@ -11,7 +11,9 @@ import Testing
 
 @Suite struct CompactionAndFeedTests {
   private func sequences(_ component: NotificationsComponent) throws -> [Int64] {
-    try component.store.read { try $0.query("SELECT sequence FROM changes ORDER BY sequence") { try $0.integer(0) } }
+    try component.store.readBlocking {
+      try $0.query("SELECT sequence FROM changes ORDER BY sequence") { try $0.integer(0) }
+    }
   }
 
   @Test func purgesByAgeAndCountInBatchesAndKeepsNewest() async throws {
@@ -43,16 +45,16 @@ import Testing
     let component = try await Fixture(retention: retention).open()
     let service = component.service
     let quiet = try await service.makeBucket("b", anna)
-    let token = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
+    let token = try await service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
     let noisy = try await service.makeBucket("b", bruno)
-    let noisyToken = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "bruno").text(
+    let noisyToken = try await service.repository.watchStart(resumeToken: "", bucketID: nil, user: "bruno").text(
       user: "bruno")
     for index in 0..<20 { _ = try await service.make("\(index)", in: noisy.id, bruno) }
     #expect(try await component.maintain(nowMs: 0) > 0)
     // None of anna's changes after her token was purged.
-    #expect(try service.repository.watchStart(resumeToken: token, bucketID: quiet.id, user: "anna").sequence == 1)
+    #expect(try await service.repository.watchStart(resumeToken: token, bucketID: quiet.id, user: "anna").sequence == 1)
     let error = await failure {
-      try service.repository.watchStart(resumeToken: noisyToken, bucketID: nil, user: "bruno")
+      try await service.repository.watchStart(resumeToken: noisyToken, bucketID: nil, user: "bruno")
     }
     #expect(error?.code == .outOfRange && error?.reason == "TOKEN_TOO_OLD")
     await component.close()
@@ -60,18 +62,19 @@ import Testing
 
   @Test func tokensOfAnotherDatabaseAreTooOld() async throws {
     let first = try await Fixture().open()
-    let token = try first.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
+    let token = try await first.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(
+      user: "anna")
     let second = try await Fixture().open()
     let other = await failure {
-      try second.service.repository.watchStart(resumeToken: token, bucketID: nil, user: "anna")
+      try await second.service.repository.watchStart(resumeToken: token, bucketID: nil, user: "anna")
     }
     #expect(other?.reason == "TOKEN_TOO_OLD")
     // A token ahead of the log: the database was restored from a backup.
-    var ahead = try first.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
+    var ahead = try await first.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
     ahead.sequence = 1_000
     let text = ahead.text(user: "anna")
     let restored = await failure {
-      try first.service.repository.watchStart(resumeToken: text, bucketID: nil, user: "anna")
+      try await first.service.repository.watchStart(resumeToken: text, bucketID: nil, user: "anna")
     }
     #expect(restored?.reason == "TOKEN_TOO_OLD")
     await first.close()
@@ -83,20 +86,20 @@ import Testing
     var component = try await fixture.open()
     _ = try await component.service.makeBucket("before", anna)
     var feed = try await ChangeFeed("sync", store: component.store)
-    #expect(try feed.next(rowsMax: 10).isEmpty)
+    #expect(try await feed.next(rowsMax: 10).isEmpty)
     let box = try await component.service.makeBucket("b", bruno)
     let made = try await component.service.make("1", in: box.id, bruno)
     _ = try await component.service.makeBucket("a", anna)
-    let entries = try feed.next(rowsMax: 2)
+    let entries = try await feed.next(rowsMax: 2)
     #expect(entries.map(\.user) == ["bruno", "bruno"])
     #expect(entries.last?.change.message(watching: nil)?.change == .notificationCreated(made))
-    #expect(try feed.next(rowsMax: 2) == entries)
+    #expect(try await feed.next(rowsMax: 2) == entries)
     try await feed.acknowledge(through: entries[1].change.sequence)
     try await feed.acknowledge(through: entries[0].change.sequence)
     await component.close()
     component = try await fixture.open()
     feed = try await ChangeFeed("sync", store: component.store)
-    #expect(try feed.next(rowsMax: 10).map(\.user) == ["anna"])
+    #expect(try await feed.next(rowsMax: 10).map(\.user) == ["anna"])
     await component.close()
   }
 
@@ -112,12 +115,12 @@ import Testing
     fixture.clock.advance(ms: 60_000)
     let nowMs = fixture.clock.nowMs
     #expect(try await component.maintain(nowMs: nowMs) == 1)
-    #expect(try feed.next(rowsMax: 10).count == 5)
+    #expect(try await feed.next(rowsMax: 10).count == 5)
     for index in 0..<10 { _ = try await component.service.make("\(index)", in: box.id, anna) }
     #expect(try await component.maintain(nowMs: nowMs) == 5)
-    #expect(await failure { try feed.next(rowsMax: 10) }?.reason == "TOKEN_TOO_OLD")
-    try await feed.acknowledge(through: try feed.lastSequence())
-    #expect(try feed.next(rowsMax: 10).isEmpty)
+    #expect(await failure { try await feed.next(rowsMax: 10) }?.reason == "TOKEN_TOO_OLD")
+    try await feed.acknowledge(through: try await feed.lastSequence())
+    #expect(try await feed.next(rowsMax: 10).isEmpty)
     await component.close()
   }
 }

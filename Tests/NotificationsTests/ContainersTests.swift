@@ -126,12 +126,12 @@ import Testing
       _ = try await component.service.createNotification(
         .init(notification: Notification(bucketId: id, title: "\(number)")), context: anna)
     }
-    let found = try ContainerRows.read(user: "anna", notificationsMax: 10, component.store)
+    let found = try await ContainerRows.read(user: "anna", notificationsMax: 10, component.store)
     #expect(found.buckets.map(\.name) == ["One"])
     #expect(found.notifications.map(\.title) == ["3", "1"])
-    #expect(try ContainerRows.read(user: "anna", notificationsMax: 1, component.store).notifications.count == 1)
-    #expect(try ContainerRows.read(user: "anna", notificationsMax: 0, component.store).notifications.isEmpty)
-    #expect(try ContainerRows.read(user: "nobody", notificationsMax: 10, component.store).buckets.isEmpty)
+    #expect(try await ContainerRows.read(user: "anna", notificationsMax: 1, component.store).notifications.count == 1)
+    #expect(try await ContainerRows.read(user: "anna", notificationsMax: 0, component.store).notifications.isEmpty)
+    #expect(try await ContainerRows.read(user: "nobody", notificationsMax: 10, component.store).buckets.isEmpty)
     for sql in [
       ContainerRows.bucketsSQL, ContainerRows.notificationsSQL, ContainersService.usersSQL,
       ChangedUsersWatch.changesSQL,

@@ -63,9 +63,9 @@ import Testing
     try await component.service.mark([held[1]], isRead: true, anna)
     #expect(try await component.timers.runDue() == 0)
     fixture.clock.nowMs = 1_795_213_800_000 + 27_000_000
-    let before = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
+    let before = try await component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
     #expect(try await component.timers.runDue() == 2)
-    let alerts = try component.service.repository.changes(after: before, user: "anna", rowsMax: 10)
+    let alerts = try await component.service.repository.changes(after: before, user: "anna", rowsMax: 10)
     #expect(alerts.filter(\.isAlert).map(\.notificationID) == [held[0], held[2]])
     #expect(try await get(held[0], component).deliveryState == .sent)
     #expect(try await explain(held[0], component) == [.heldByQuietHours, .handedOver])

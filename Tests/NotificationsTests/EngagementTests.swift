@@ -251,7 +251,7 @@ import Testing
     _ = try await setting.component.service.deleteBucket(.init(bucketId: setting.bucket.id), context: anna)
     setting.fixture.clock.advance(ms: EngagementRules.retentionMs + 1)
     _ = try await setting.component.maintain(nowMs: setting.fixture.clock.nowMs)
-    let left = try setting.component.store.read { transaction in
+    let left = try setting.component.store.readBlocking { transaction in
       try ["engagement", "engagement_counts", "deliveries"].map { table in
         try transaction.queryOne("SELECT count(*) FROM \(table)") { try $0.integer(0) }
       }

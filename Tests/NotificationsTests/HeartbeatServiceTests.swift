@@ -149,7 +149,7 @@ import Testing
     #expect(faults(absent) == faults(foreign))
     func set(_ sql: String) async throws {
       try await component.store.write { transaction in
-        _ = try transaction.execute("UPDATE buckets SET \(sql) WHERE id = $1", [.text(box.id)])
+        try transaction.execute("UPDATE buckets SET \(sql) WHERE id = $1", [.text(box.id)])
       }
     }
     try await set("role = 1")

@@ -36,7 +36,7 @@ import Testing
     }
     await old.close()
     let component = try await fixture.open()
-    let counts = try component.store.read { transaction in
+    let counts = try component.store.readBlocking { transaction in
       try transaction.query("SELECT user_id, bucket_count, shared_bucket_count FROM users ORDER BY user_id") { row in
         "\(try row.text(0)) \(try row.integer(1)) \(try row.integer(2))"
       }

@@ -58,7 +58,7 @@ import Testing
     _ = try await service.make("confirm your password", in: box.id, user("mallory"))
     #expect(try await service.all(user("victim")).isEmpty)
     #expect(try await service.listBuckets(.init(), context: user("victim")).buckets.isEmpty)
-    let changes = try component.store.read { transaction in
+    let changes = try component.store.readBlocking { transaction in
       try transaction.query("SELECT kind FROM changes WHERE user_id = $1", ["victim"]) { try $0.integer(0) }
     }
     #expect(changes.isEmpty, "an invitation is no change, no alert and no push")
@@ -143,7 +143,7 @@ import Testing
     let counted = """
       SELECT count(*) FROM buckets WHERE user_id = $1 AND owner_id <> '' AND deleted_at_ms IS NULL
       """
-    return try component.store.read { transaction in
+    return try component.store.readBlocking { transaction in
       let rows = try transaction.queryOne(counted, [.text(name)]) { try $0.integer(0) }
       let kept = try transaction.queryOne(
         "SELECT shared_bucket_count FROM users WHERE user_id = $1", [.text(name)]

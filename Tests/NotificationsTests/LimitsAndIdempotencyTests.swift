@@ -222,7 +222,7 @@ import Testing
     #expect(ids.count == 1_000 && ids == ids.sorted())
     #expect(try await service.all(anna, pageSize: 1_000).map(\.id) == ids.reversed())
     try await service.mark(ids, isRead: true, anna)
-    #expect(try service.repository.unreadCounts(user: "anna") == UnreadCounts())
+    #expect(try await service.repository.unreadCounts(user: "anna") == UnreadCounts())
     await component.close()
   }
 

@@ -157,22 +157,22 @@ import Testing
       #expect(bucket?.notificationCount == Int32(own.count), "\(note)")
       #expect(bucket?.unreadCount == model.unread[id] ?? 0, "\(note)")
       #expect(try await component.service.all(context) { $0.bucketId = id } == own, "\(note)")
-      let watched = try replay(component, name, watching: id)
+      let watched = try await replay(component, name, watching: id)
       #expect(watched == Dictionary(uniqueKeysWithValues: own.map { ($0.id, $0) }), "\(note)")
     }
-    #expect(try replay(component, name, watching: nil) == model.notifications, "\(note)")
+    #expect(try await replay(component, name, watching: nil) == model.notifications, "\(note)")
     try recount(component, name, note)
   }
 
   /// Replays the log from its beginning, like a watch.
   private func replay(
     _ component: NotificationsComponent, _ name: String, watching: String?
-  ) throws -> [String: Notification] {
+  ) async throws -> [String: Notification] {
     var state: [String: Notification] = [:]
-    var position = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: name)
+    var position = try await component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: name)
     position.sequence = 0
     while true {
-      let changes = try component.service.repository.changes(after: position, user: name, rowsMax: 50)
+      let changes = try await component.service.repository.changes(after: position, user: name, rowsMax: 50)
       guard let last = changes.last else { return state }
       for change in changes {
         switch change.message(watching: watching)?.change {
@@ -195,7 +195,7 @@ import Testing
         (SELECT count(*) FROM buckets WHERE user_id = $1 AND deleted_at_ms IS NULL)
       """
     var sums: [[Int64]] = []
-    try component.store.read { transaction in
+    try component.store.readBlocking { transaction in
       for sql in [kept, counted] {
         let sum: [Int64]? = try transaction.queryOne(sql, [.text(name)]) { row in
           [try row.integer(0), try row.integer(1), try row.integer(2)]

@@ -142,7 +142,7 @@ import Testing
     #expect(try await sharing.listInviteCodes(.init(bucketId: box.id), context: anna).codes == [code.code])
     // Neither secret is stored with the replies.
     for secret in [first.secret, code.secret] {
-      let replies = try component.store.read { transaction in
+      let replies = try component.store.readBlocking { transaction in
         try transaction.query("SELECT reply FROM store_idempotency") {
           String(decoding: try $0.bytes(0), as: UTF8.self)
         }
@@ -198,7 +198,7 @@ import Testing
       return (page.buckets.map(\.name), page.nextPageToken)
     }
     #expect(buckets == names)
-    let sizes = try component.service.repository.buckets(
+    let sizes = try await component.service.repository.buckets(
       BucketQuery(ListBucketsRequest(pageSize: 1_000), user: "anna", limits: NotificationsLimits())
     ).buckets.items.map { (estimate: $0.sizeBytes, real: $0.jsonUTF8Bytes().count) }
     #expect(sizes.count == 40 && sizes.allSatisfy { $0.estimate >= $0.real && $0.estimate < 2 * $0.real })

@@ -108,7 +108,7 @@ final class RecordingPusher: DevicePushing {
     #expect(alerts.last?.alert?.sound == Sound(name: "default", critical: true, volume: 1))
     #expect(alerts.last?.interruptionLevel == .critical && alerts.last?.relevanceScore == 1)
     // Reading the same log again pushes nothing twice.
-    _ = try await component.store.write { try $0.execute("UPDATE change_cursors SET sequence = 0") }
+    try await component.store.write { try $0.execute("UPDATE change_cursors SET sequence = 0") }
     try await drain(component)
     #expect(pusher.alerts.count == 3)
     await component.close()

@@ -25,7 +25,7 @@ import Testing
   }
 
   private func number(_ sql: String, _ component: NotificationsComponent) throws -> Int64? {
-    try component.store.read { try $0.queryOne(sql) { try $0.integer(0) } }
+    try component.store.readBlocking { try $0.queryOne(sql) { try $0.integer(0) } }
   }
 
   /// Compares the stored counts of the bucket and of the user with counted rows.
@@ -128,7 +128,7 @@ import Testing
     #expect(try number("SELECT count(*) FROM timers", component) == 1)
     #expect(try number("SELECT count(*) FROM deliveries", component) == 1)
     #expect(try number("SELECT count(*) FROM content_refs", component) == 2)
-    let contents = try component.store.read {
+    let contents = try component.store.readBlocking {
       try $0.query("SELECT content_id FROM contents ORDER BY content_id") { try $0.text(0) }
     }
     #expect(contents == ["own 1", "shared"])

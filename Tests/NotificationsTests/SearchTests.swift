@@ -65,7 +65,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
 
   /// Returns the words of texts that `search_words` lacks, and its words that no text has.
   private func wordDifferences(_ component: NotificationsComponent) throws -> (missing: [String], surplus: [String]) {
-    try component.store.read { transaction in
+    try component.store.readBlocking { transaction in
       let terms = "SELECT DISTINCT term FROM search_terms WHERE col <> 'scope'"
       let words = "SELECT word FROM search_words"
       return (
@@ -203,12 +203,12 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     _ = try await service.make("mine", in: box.id, anna)
     let indexer = SearchIndexer(store: component.store)
     #expect(try await service.search("mine", anna) == ["mine"])
-    #expect(try indexer.hasWork())
+    #expect(try await indexer.hasWork())
     let behind = await failure { try await service.search("much", bruno) }
     #expect(behind?.code == .unavailable && behind?.reason == "SEARCH_INDEX_BEHIND" && behind?.retryAfterMs == 1_000)
     try await indexer.drain()
     #expect(try await service.search("much", bruno).count == 50)
-    #expect(try !indexer.hasWork())
+    #expect(try await !indexer.hasWork())
     await component.close()
   }
 
@@ -228,11 +228,11 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     indexer.batchBudget = 7
     // The rebuild continues in steps, even after a restart, because its state is in the database.
     try await indexer.step()
-    #expect(try component.store.read { try SearchState($0).rebuild } != nil)
+    #expect(try component.store.readBlocking { try SearchState($0).rebuild } != nil)
     try await indexer.drain()
     #expect(try await service.search("new", anna).count == 30)
     #expect(try await service.search("old", anna).count == 20)
-    let documents = try component.store.read {
+    let documents = try component.store.readBlocking {
       try $0.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) }
     }
     #expect(documents == 50)
@@ -250,11 +250,13 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     var indexer = SearchIndexer(store: component.store)
     indexer.batchBudget = 6
     try await indexer.step()
-    #expect(try component.store.read { try SearchState($0).bucketPosition } != "")
+    #expect(try component.store.readBlocking { try SearchState($0).bucketPosition } != "")
     #expect(try await service.search("word", anna).count == 10)
     try await indexer.drain()
     #expect(
-      try component.store.read { try $0.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) } } == 10)
+      try component.store.readBlocking {
+        try $0.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) }
+      } == 10)
     await component.close()
   }
 
@@ -274,7 +276,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
           """, [.integer(kind), .text(box.id)])
       }
       #expect(try await service.search("word", anna).count == Int(count))
-      let documents = try component.store.read { transaction in
+      let documents = try component.store.readBlocking { transaction in
         try transaction.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) }
       }
       #expect(documents == count)

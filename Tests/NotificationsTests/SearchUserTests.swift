@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct SearchUserTests {
   private func texts(_ sql: String, _ component: NotificationsComponent) throws -> [String] {
-    try component.store.read { try $0.query(sql) { try $0.text(0) } }
+    try component.store.readBlocking { try $0.query(sql) { try $0.text(0) } }
   }
 
   @Test("each word of the index belongs to one user")
@@ -112,7 +112,7 @@ import Testing
     // In steps, even after a restart.
     indexer.batchBudget = 7
     try await indexer.step()
-    #expect(try component.store.read { try SearchState($0).rebuild?.user } == "anna")
+    #expect(try component.store.readBlocking { try SearchState($0).rebuild?.user } == "anna")
     await component.close()
     component = try await fixture.open()
     #expect(try await component.service.search("former", anna).count == 20)
@@ -121,7 +121,7 @@ import Testing
     try await SearchIndexer(store: component.store).drain()
     let words = try texts("SELECT word FROM search_words", component)
     #expect(words.allSatisfy { $0.hasPrefix("00000") } && words.contains("000002former"))
-    let counts = try component.store.read {
+    let counts = try component.store.readBlocking {
       try $0.queryOne("SELECT (SELECT count(*) FROM search_documents), (SELECT count(*) FROM search_users)") {
         [try $0.integer(0), try $0.integer(1)]
       }

@@ -21,7 +21,7 @@ import Testing
     for index in 0..<20 {
       seen = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna).id
     }
-    let start = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
+    let start = try await component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
     let unseen = try await component.service.make("unseen", in: two.id, anna)
     var request = MarkAllNotificationsReadRequest(bucketId: one.id, throughNotificationId: seen)
     let first = try await component.service.markAllNotificationsRead(request, context: anna)
@@ -33,7 +33,7 @@ import Testing
     let later = try await component.service.getNotification(.init(notificationId: unseen.id), context: anna)
       .notification
     #expect(later?.readTime == nil)
-    let changes = try component.service.repository.changes(after: start, user: "anna", rowsMax: 100)
+    let changes = try await component.service.repository.changes(after: start, user: "anna", rowsMax: 100)
       .filter { $0.kind == .markedRead }
     #expect(changes.map(\.bucketID) == [one.id, one.id, "", ""])
     let missing = await failure { try await component.service.markAllNotificationsRead(.init(), context: anna) }
@@ -142,7 +142,7 @@ import Testing
       await failure { try await component.service.updateUserSettings(settings, context: anna) }?.fieldViolations.first?
         .field == "settings.summarySize")
     // A single message is pending, however many changes there were.
-    let counts = try component.store.outboxCounts()
+    let counts = try await component.store.outboxCounts()
     #expect(counts.pending == 1)
     await component.close()
   }

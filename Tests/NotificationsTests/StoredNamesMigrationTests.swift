@@ -115,7 +115,7 @@ import Testing
     let token = ResumeToken(epoch: component.containers.epoch, sequence: 0).text(user: "anna")
     let changes = try await service.listNotificationChanges(.init(resumeToken: token), context: anna).changes
     #expect(changes.map(\.change) == [.bucketUpdated(box)])
-    let replies = try component.store.read { transaction in
+    let replies = try component.store.readBlocking { transaction in
       try transaction.queryOne("SELECT count(*) FROM store_idempotency") { try $0.integer(0) }
     }
     #expect(replies == 0)

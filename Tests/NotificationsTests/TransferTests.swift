@@ -124,7 +124,7 @@ import Testing
     #expect(try await service.search("\"n 7\"", bruno) == ["n 7"])
     let counts = try await service.getUnreadCounts(GetUnreadCountsRequest(), context: bruno).unreadCounts
     #expect(counts?.total == 190)
-    let timers = try component.store.read { transaction in
+    let timers = try component.store.readBlocking { transaction in
       try transaction.query("SELECT kind, due_ms FROM timers WHERE user_id = 'bruno' ORDER BY kind") {
         [try $0.integer(0), try $0.integer(1)]
       }

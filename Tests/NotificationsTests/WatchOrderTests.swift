@@ -91,7 +91,7 @@ import Testing
     let a = try await service.makeBucket("a", context)
     let b = try await service.makeBucket("b", context)
     let one = try await service.make("one", in: a.id, context)
-    let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
+    let start = try await service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
     var request = UpdateNotificationRequest(notification: one)
     request.notification?.etag = ""
     request.notification?.bucketId = b.id
@@ -111,7 +111,7 @@ import Testing
     let service = component.service
     let context = anna
     let a = try await service.makeBucket("a", context)
-    let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
+    let start = try await service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
     let live = try await collect(component, "anna", from: start, bucketID: a.id) { seen in
       if seen.count == 1 { _ = try await service.deleteBucket(.init(bucketId: a.id), context: context) }
       return false

@@ -155,7 +155,7 @@ private final class Run: @unchecked Sendable {
   private func recount() {
     guard suite.notifications.isUp, let store = suite.notifications.running?.store else { return }
     if world.plant == .miscountsUnread, chance.oneIn(20) { miscount(store) }
-    let wrong = try? store.readSingle { transaction in
+    let wrong = try? store.readSingleBlocking { transaction in
       try transaction.query(Self.recountSQL, []) { try $0.text(0) }
     }
     guard let wrong else { return }

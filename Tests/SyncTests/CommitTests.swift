@@ -248,7 +248,7 @@ import Testing
       for _ in 0..<3 { last = try await component.put("a", text) }
       #expect(last.storage?.usedBytes == 900)
       #expect(try await component.history("a").count == 3)
-      #expect(try component.usage().zonesWarned == 1)
+      #expect(try await component.usage().zonesWarned == 1)
       try await component.put("b", text)
       try await component.put("c", text)
       #expect(await refusal { try await component.put("d", text) } == "RESOURCE_EXHAUSTED QUOTA_EXCEEDED")

@@ -13,7 +13,7 @@ import Testing
 /// happens to their files before these are synced.
 @Suite struct ContentJournalTests {
   private func journaled(_ component: SyncComponent) throws -> Int {
-    try component.store.readSingle {
+    try component.store.readSingleBlocking {
       try $0.queryOne("SELECT count(*) FROM content_journal") { try $0.integer(0) }.map(Int.init) ?? 0
     }
   }
@@ -48,7 +48,7 @@ import Testing
         let image = try #require(component.contents.journalBudget.image(of: content))
         try component.contents.write(content, file: image, name: "unsynced")
         // Control case: without the journal the content is lost.
-        if !isJournaled { _ = try await component.store.write { try $0.execute("DELETE FROM content_journal") } }
+        if !isJournaled { try await component.store.write { try $0.execute("DELETE FROM content_journal") } }
       }
       let file = try #require(try fixture.contentFiles().first)
       let sizeBytes = try Data(contentsOf: URL(fileURLWithPath: file)).count
@@ -166,7 +166,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)
-      _ = try await component.store.write { try $0.execute("DELETE FROM contents") }
+      try await component.store.write { try $0.execute("DELETE FROM contents") }
     }
     let component = try await fixture.open()
     #expect(try fixture.contentFiles() == [])

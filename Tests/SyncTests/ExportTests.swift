@@ -108,7 +108,9 @@ import Testing
         }
         #expect(waiting.allSatisfy { elapsed - $0 <= 1_000 })
         // If no user is due, the loop sleeps until the next due time, which is at most the delay away.
-        if let dueMs = try exporter.queue.nextDueMs() { #expect(dueMs <= fixture.clock.nowMs + ExportQueue.delayMs) }
+        if let dueMs = try await exporter.queue.nextDueMs() {
+          #expect(dueMs <= fixture.clock.nowMs + ExportQueue.delayMs)
+        }
         fixture.clock.advance(ms: 1)
       }
       #expect(try await component.list().revision <= lastMs / ExportQueue.delayMs + 2)
@@ -216,12 +218,12 @@ import Testing
         signal: WakeSignal(), log: { _ in }, events: { _ in })
       link.state.withLock { $0.staysOpen = true }
       let running = Task { await exporter.run() }
-      while try queue.token() != "changed" { await Task.yield() }
+      while try await queue.token() != "changed" { await Task.yield() }
       running.cancel()
       await running.value
       // The changes follow the first page, because later pages may miss changes since then.
       #expect(link.calls == ["list ", "list 1", "follow listed-0"])
-      let queued = try component.store.read { transaction in
+      let queued = try component.store.readBlocking { transaction in
         try transaction.query("SELECT user_id FROM export_queue ORDER BY user_id") { try $0.text(0) }
       }
       #expect(queued == ["anna", "bruno", "carla", "dora"])
@@ -238,7 +240,7 @@ import Testing
       link.fail(RPCError(.outOfRange, "gone", reason: reason))
       try await Self.follow(component, link)
       #expect(link.calls == ["list ", "follow listed-0"])
-      #expect(try queue.token() == "listed-0")
+      #expect(try await queue.token() == "listed-0")
     }
   }
 
@@ -251,7 +253,7 @@ import Testing
       link.state.withLock { $0.interruptedPage = "1" }
       try await Self.follow(component, link)
       #expect(link.calls == ["list ", "list 1", "list ", "list 1", "follow listed-0"])
-      #expect(try queue.token() == "listed-0")
+      #expect(try await queue.token() == "listed-0")
     }
   }
 
@@ -268,7 +270,7 @@ import Testing
       fixture.clock.advance(ms: 300)
       #expect(try await exporter.step() == 1)
       #expect(try await component.list(bruno).revision == 1)
-      #expect(try exporter.queue.token() == "t1")
+      #expect(try await exporter.queue.token() == "t1")
       fixture.clock.advance(ms: 1_000)
       #expect(try await exporter.step() == 1)
       #expect(try await component.list().revision == 1)
@@ -281,14 +283,14 @@ import Testing
       let queue = ExportQueue(store: component.store, nowMs: { fixture.clock.nowMs })
       try await queue.add(["anna"], token: nil)
       fixture.clock.advance(ms: 1_000)
-      let entry = try #require(try queue.due(countMax: 10).first)
+      let entry = try await #require(try queue.due(countMax: 10).first)
       try await queue.add(["anna"], token: nil)
       try await queue.settle(entry)
-      #expect(try queue.due(countMax: 10).isEmpty == true)
+      #expect(try await queue.due(countMax: 10).isEmpty == true)
       fixture.clock.advance(ms: 1_000)
-      let again = try #require(try queue.due(countMax: 10).first)
+      let again = try await #require(try queue.due(countMax: 10).first)
       try await queue.settle(again)
-      #expect(try queue.nextDueMs() == nil)
+      #expect(try await queue.nextDueMs() == nil)
     }
   }
 
@@ -363,7 +365,7 @@ import Testing
     try await step()
     try await step()
     #expect(fixture.exports == [.written, .ended, .written, .ended, .failed, .unchanged, .unchanged])
-    #expect(try component.usage().overdueExports == 0)
+    #expect(try await component.usage().overdueExports == 0)
     await component.close()
   }
 
@@ -392,7 +394,7 @@ import Testing
           == "FAILED_PRECONDITION EXPORT_UNAVAILABLE")
       // The file of a phone stays its own if a notifications service is configured later.
       #expect(try await component.put("buckets.json", "{}").exportEnded == false)
-      #expect(try component.repository.zone("ZentikSyncZone", user: "anna").isExportEnded)
+      #expect(try await component.repository.zone("ZentikSyncZone", user: "anna").isExportEnded)
     }
   }
 

@@ -51,7 +51,7 @@ import Testing
     let sizes = model.contents.values.reduce(0) { $0 + $1.text.utf8.count }
     let zone = try await component.zones.getZone(.init(), context: anna).zone
     #expect(zone?.storage?.usedBytes == Int64(sizes))
-    #expect(try component.repository.storage(user: "anna").usedBytes == Int64(sizes))
+    #expect(try await component.repository.storage(user: "anna").usedBytes == Int64(sizes))
     await component.close()
   }
 
@@ -105,7 +105,7 @@ import Testing
     guard hasHistory, model.revision > 0 else { return }
     let first = max(0, model.revision - 12)
     let epoch = component.repository.epoch
-    let zone = try component.repository.zone(NameRules.defaultZone, user: "anna")
+    let zone = try await component.repository.zone(NameRules.defaultZone, user: "anna")
     let token = ZonePosition(epoch: epoch, zone: zone.number, revision: first).text(user: "anna")
     let changes = try await component.changes(since: token)
     let expected = model.revisions.filter { $0.0 > first }
@@ -156,7 +156,7 @@ import Testing
           == "FAILED_PRECONDITION ZONE_NOT_EMPTY")
       _ = try await component.zones.deleteZone(.init(force: true), context: anna)
       #expect(try await component.list().assets.isEmpty == true)
-      #expect(try component.repository.storage(user: "anna").usedBytes == 0)
+      #expect(try await component.repository.storage(user: "anna").usedBytes == 0)
       for _ in 0..<2 {
         try await component.maintain(nowMs: fixture.clock.nowMs)
         fixture.clock.advance(ms: 2 * Fixture.hourMs)

@@ -41,7 +41,7 @@ import Testing
       }
       let first = try await create()
       #expect(try await create() == first)
-      #expect(try component.usage().openUploads == 1)
+      #expect(try await component.usage().openUploads == 1)
       #expect(await refusal { try await create(size: 7) } == "FAILED_PRECONDITION REQUEST_ID_REUSED")
       try await component.send(first.id, content)
       try await component.putUpload("a", first.id)

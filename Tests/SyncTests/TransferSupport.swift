@@ -78,7 +78,7 @@ extension SyncComponent {
   func download(_ name: String, from offset: Int64 = 0, packs: Bool = false) async throws -> (
     content: [UInt8], chunks: Int
   ) {
-    let version = try repository.version(0, of: name, zone: NameRules.defaultZone, user: "anna")
+    let version = try await repository.version(0, of: name, zone: NameRules.defaultZone, user: "anna")
     let download = Download(
       contents: contents, asset: version.asset(in: NameRules.defaultZone), digest: try #require(version.digest),
       packs: packs)

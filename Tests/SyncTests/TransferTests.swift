@@ -32,7 +32,7 @@ import Testing
         #expect(await refusal { try await component.progress(upload.id) } == "NOT_FOUND UPLOAD_NOT_FOUND")
       }
       #expect(try fixture.uploadFiles() == [])
-      #expect(try component.usage().openUploads == 0)
+      #expect(try await component.usage().openUploads == 0)
     }
   }
 
@@ -93,7 +93,7 @@ import Testing
       #expect(await send(content, size: 250_000_001) == "INVALID_ARGUMENT CONTENT_TOO_LARGE")
       #expect(await send(content, size: 0) == "INVALID_ARGUMENT OUT_OF_RANGE")
       #expect(await send(content, hash: "x") == "INVALID_ARGUMENT HASH_INVALID")
-      let usage = try component.usage()
+      let usage = try await component.usage()
       #expect(usage.openUploads == 0)
       #expect(try fixture.uploadFiles() == [])
       #expect(try fixture.contentFiles() == [])
@@ -171,13 +171,13 @@ import Testing
       fixture.clock.advance(ms: Fixture.hourMs + 1)
       #expect(await refusal { try await component.progress(first.id) } == "NOT_FOUND UPLOAD_NOT_FOUND")
       try await component.maintain(nowMs: fixture.clock.nowMs)
-      #expect(try component.usage().openUploads == 0)
+      #expect(try await component.usage().openUploads == 0)
       #expect(try fixture.uploadFiles() == [])
       // The complete upload has left an unreferenced content.
       fixture.clock.advance(ms: 2 * Fixture.hourMs)
       try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try fixture.contentFiles() == [])
-      #expect(try component.usage().storedBytes == 0)
+      #expect(try await component.usage().storedBytes == 0)
       _ = try await component.uploads.cancelUpload(.init(uploadId: first.id), context: anna)
     }
   }

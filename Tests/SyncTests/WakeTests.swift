@@ -208,7 +208,8 @@ private final class FakeActivities: DeviceWaking {
         fixture.clock.advance(ms: 5 * Self.minuteMs)
         _ = try await waker.step()
       }
-      #expect(try component.store.readSingle { try $0.queryOne(WakeTable.nextSQL) { try $0.integer(0) } } == nil)
+      #expect(
+        try component.store.readSingleBlocking { try $0.queryOne(WakeTable.nextSQL) { try $0.integer(0) } } == nil)
     }
   }
 
@@ -257,7 +258,8 @@ private final class FakeActivities: DeviceWaking {
       #expect(again.device?.subscriptions.count == 1 && again.device?.wakesForUpdates == true)
       // Without a push service nothing is scheduled.
       try await component.put("a", "1")
-      #expect(try component.store.readSingle { try $0.queryOne(WakeTable.nextSQL) { try $0.integer(0) } } == nil)
+      #expect(
+        try component.store.readSingleBlocking { try $0.queryOne(WakeTable.nextSQL) { try $0.integer(0) } } == nil)
     }
   }
 }

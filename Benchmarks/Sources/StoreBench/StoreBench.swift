@@ -37,8 +37,8 @@ struct StoreBench {
     let metrics = store.metrics()
     let commits = Double(max(1, metrics.commits))
     for id in hotIDs { try await insert(id, 0, store) }
-    let single = try readCost { id in try store.readSingle { try bytes(id, in: $0) } }
-    let snapshot = try readCost { id in try store.read { try bytes(id, in: $0) } }
+    let single = try readCost { id in try store.readSingleBlocking { try bytes(id, in: $0) } }
+    let snapshot = try readCost { id in try store.readBlocking { try bytes(id, in: $0) } }
     await store.close()
     print(
       """

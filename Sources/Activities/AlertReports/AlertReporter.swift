@@ -40,7 +40,7 @@ struct AlertReporter: Sendable {
 
   /// Sends the oldest reports and returns their number.
   func step() async throws -> Int {
-    let entries = try store.readSingle {
+    let entries = try await store.readSingle {
       try $0.query(AlertReports.settledSQL, [.int(Self.batchMax)], rowsMax: Self.batchMax, AlertReports.entry)
     }
     if entries.isEmpty { return 0 }

@@ -54,8 +54,8 @@ struct ChannelDirectory: Sendable {
 
   /// Returns a known channel without asking APNs; reads it at APNs otherwise.
   func find(_ id: String, _ scope: Scope) async throws -> BroadcastChannel {
-    let known = try RPCError.convertingStoreErrors {
-      try delivery.store.readSingle { try $0.storagePolicy(ofChannel: id, scope) }
+    let known = try await RPCError.convertingStoreErrors {
+      try await delivery.store.readSingle { try $0.storagePolicy(ofChannel: id, scope) }
     }
     if let known { return scope.channel(id, known) }
     return try await read(id, scope)

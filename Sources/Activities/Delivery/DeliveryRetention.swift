@@ -29,13 +29,13 @@ struct DeliveryRetention: Sendable {
   let limits: DeliveryLimits
 
   func run(nowMs: Int64, budgets: [PriorityBudget.Limits]) async throws -> Int {
-    let count = try store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
+    let count = try await store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
     notifier.recounted(count ?? 0)
     var total = 0
-    let deliveryLogID = try border(
+    let deliveryLogID = try await border(
       Self.deliveryLogBorderSQL, rows: limits.deliveryLogRowsMax, beforeMs: nowMs - limits.deliveryLogAgeMaxMs)
     total += try await delete(Self.deliveryLogSQL, .text(deliveryLogID))
-    let deadID = try border(
+    let deadID = try await border(
       Self.deadBorderSQL, rows: limits.deadLettersMax, beforeMs: nowMs - limits.deadLetterAgeMaxMs)
     total += try await delete(Self.deadSQL, .text(deadID))
     if notifier.mayHoldDeadLetters { try await lookForDeadLetters() }
@@ -54,15 +54,15 @@ struct DeliveryRetention: Sendable {
   }
 
   /// Returns the id below which rows are deleted: by age or by number, whichever deletes more.
-  private func border(_ sql: String, rows: Int64, beforeMs: Int64) throws -> String {
+  private func border(_ sql: String, rows: Int64, beforeMs: Int64) async throws -> String {
     let byAge = PushIDGenerator.lowerBound(timeMs: beforeMs)
-    let byCount = try store.readSingle { try $0.queryOne(sql, [.integer(rows)]) { try $0.text(0) } }
+    let byCount = try await store.readSingle { try $0.queryOne(sql, [.integer(rows)]) { try $0.text(0) } }
     return max(byAge, byCount ?? "")
   }
 
   private func delete(_ sql: String, _ border: SQLValue) async throws -> Int {
     try await store.purge(batchRows: Self.batchRows, batchesMax: Self.batchesMax) {
-      try $0.execute(sql, [border, .int(Self.batchRows)])
+      try $0.executeCounting(sql, [border, .int(Self.batchRows)])
     }
   }
 }

@@ -76,7 +76,9 @@ struct PushCompletion {
     _ push: ClaimedPush, _ outcome: DeliveryLogOutcome, status: Int, reason: String, measure: StatisticsMeasure,
     notBeforeMs: Int64 = 0
   ) throws {
-    guard try transaction.execute(Self.deleteSQL, [.text(push.order.lane), .text(push.apnsID)]) > 0 else { return }
+    guard try transaction.executeCounting(Self.deleteSQL, [.text(push.order.lane), .text(push.apnsID)]) > 0 else {
+      return
+    }
     notifier.queued(-1)
     let attempts = push.attempts + (push.sentAtMs > 0 ? 1 : 0)
     try transaction.execute(

@@ -79,12 +79,12 @@ final class PushDelivery: Sendable {
   func start(
     store: Store, registry: any PushTokenRegistry, listener: (any PushListener)? = nil, group: any EventLoopGroup,
     sender: (any PushSending)? = nil
-  ) throws -> RunningDelivery {
-    try store.readSingle { transaction in try transaction.revokedKeys() }.forEach { keys.revoke($0) }
-    let tokens = try ProviderTokens(
+  ) async throws -> RunningDelivery {
+    try await store.readSingle { transaction in try transaction.revokedKeys() }.forEach { keys.revoke($0) }
+    let tokens = try await ProviderTokens(
       store: store, keys: keys, limits: configuration.providerTokens, wallMs: environment.nowMs,
       steadyMs: environment.steadyMs)
-    try learn(store)
+    try await learn(store)
     let own = try apnsSender(group)
     let caller = try APNsCaller(configuration.sender, group: group, environment: senderEnvironment)
     let routing = SigningRouting(
@@ -133,8 +133,8 @@ final class PushDelivery: Sendable {
   }
 
   /// Loads what the first push requires: routes, the count, and the greatest id, which new ids must exceed.
-  private func learn(_ store: Store) throws {
-    try store.read { transaction in
+  private func learn(_ store: Store) async throws {
+    try await store.read { transaction in
       notifier.learn(try PushTable.routes(transaction))
       let (count, last) =
         try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {

@@ -115,7 +115,7 @@ final class PushDispatcher: Sendable {
   ///
   /// - Returns: The number of results settled plus the number of pushes taken.
   func round() async throws -> Int {
-    if notifier.takeMustReadRoutes() { notifier.learn(try store.readSingle(PushTable.routes)) }
+    if notifier.takeMustReadRoutes() { notifier.learn(try await store.readSingle(PushTable.routes)) }
     let results = collect()
     let nowMs = environment.nowMs()
     let (shares, room) = shares()
@@ -326,9 +326,9 @@ final class PushDispatcher: Sendable {
   // MARK: Waiting
 
   /// Returns the time until the next push is due, at most `pollMs`.
-  private func pauseMs() throws -> Int64 {
+  private func pauseMs() async throws -> Int64 {
     let nowMs = environment.nowMs()
-    let nextMs = try store.readSingle { transaction in
+    let nextMs = try await store.readSingle { transaction in
       try notifier.allRoutes.values.compactMap { id in
         try transaction.queryOne(Self.nextSQL, [.integer(id)]) { try $0.integer(0) }
       }.min()

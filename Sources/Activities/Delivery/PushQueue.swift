@@ -57,7 +57,7 @@ struct PushQueue: Sendable {
   private func replace(
     _ order: PushOrder, id: String, routeID: Int64, dueMs: Int64, nowMs: Int64, in transaction: WriteTransaction
   ) throws -> Bool {
-    try transaction.execute(
+    try transaction.executeCounting(
       PushTable.replaceSQL,
       [
         .text(id), .integer(routeID), .text(order.userID), .integer(order.target.kindNumber), .text(order.target.id),
@@ -70,7 +70,7 @@ struct PushQueue: Sendable {
   /// Deletes the unsent updates of a token, which an end or another token makes obsolete.
   func dropStates(lane: String, tokenID: String, app: String, in transaction: WriteTransaction) throws {
     let nowMs = nowMs()
-    let dropped = try transaction.execute(
+    let dropped = try transaction.executeCounting(
       PushTable.deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue), .text(tokenID)])
     guard dropped > 0 else { return }
     notifier.queued(-Int64(dropped))

@@ -25,8 +25,8 @@ struct PushWatch: Sendable {
         continue
       }
       // A push that is replayed meanwhile is no longer in the delivery log.
-      let pushes = try RPCError.convertingStoreErrors {
-        try store.read { transaction in
+      let pushes = try await RPCError.convertingStoreErrors {
+        try await store.read { transaction in
           try ids.map { try transaction.queryOne(PushReading.deliveryLogOneSQL, [.text($0)], PushReading.push) }
         }
       }

@@ -34,10 +34,11 @@ struct ActivityRetention: Sendable {
     let idleMs = nowMs - limits.tokenIdleMsMax
     let endedMs = nowMs - limits.endedAgeMsMax
     return try await repeated {
-      try $0.execute(Self.retiredSQL, [.integer(retiredMs), .int(Self.batchRows)])
+      try $0.executeCounting(Self.retiredSQL, [.integer(retiredMs), .int(Self.batchRows)])
     }
       + repeated {
-        try $0.execute(AlertReports.expiredSQL, [.integer(nowMs - Self.alertRetentionMs), .int(Self.batchRows)])
+        try $0.executeCounting(
+          AlertReports.expiredSQL, [.integer(nowMs - Self.alertRetentionMs), .int(Self.batchRows)])
       }
       + repeated { try Self.dropIdle($0, beforeMs: idleMs) } + repeated { try Self.dropEnded($0, beforeMs: endedMs) }
   }
@@ -53,7 +54,7 @@ struct ActivityRetention: Sendable {
       (id: try row.text(0), user: try row.text(1))
     }
     for token in idle {
-      if try transaction.execute(deleteTokenSQL, [.text(token.id)]) > 0 {
+      if try transaction.executeCounting(deleteTokenSQL, [.text(token.id)]) > 0 {
         try transaction.execute(countSQL, [.text(token.user)])
       } else {
         try transaction.execute(deleteAnyTokenSQL, [.text(token.id)])

@@ -5,8 +5,8 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteActivitiesRepository {
-  func activity(_ id: String, user: String) throws -> GetActivityResponse {
-    try read { transaction in
+  func activity(_ id: String, user: String) async throws -> GetActivityResponse {
+    try await read { transaction in
       let activity = try find(id, user: user, transaction)
       let start = try StartRow.find(id: id, user: user, transaction)
       return GetActivityResponse(
@@ -25,7 +25,7 @@ extension SQLiteActivitiesRepository {
     """
   }
 
-  func activities(_ query: ActivityQuery) throws -> [StoredActivity] {
+  func activities(_ query: ActivityQuery) async throws -> [StoredActivity] {
     let before = query.before
     var arguments: [SQLValue] = [
       .text(query.user), .integer(before.createdMs), .text(before.id), .int(query.page.pageSize + 1),
@@ -38,8 +38,8 @@ extension SQLiteActivitiesRepository {
       sql = query.includesEnded ? Self.listSQL : Self.listLiveSQL
     }
     // Stop after a page's bytes; the next page continues with the rest.
-    var bytes = 0
-    return try readSingle { transaction in
+    return try await readSingle { [arguments] transaction in
+      var bytes = 0
       var found: [StoredActivity] = []
       try transaction.forEach(sql, arguments) { row in
         let activity = try ActivityRow.activity(row)
@@ -57,8 +57,8 @@ extension SQLiteActivitiesRepository {
     GROUP BY kind
     """
 
-  func status(app: String, user: String) throws -> GetActivityStatusResponse {
-    try read { transaction in
+  func status(app: String, user: String) async throws -> GetActivityStatusResponse {
+    try await read { transaction in
       let arguments: [SQLValue] = [.text(user), .text(app)]
       let live = try transaction.queryOne(Self.liveCountSQL, arguments) { try $0.integer(0) } ?? 0
       var response = GetActivityStatusResponse(liveCount: Int32(clamping: live))

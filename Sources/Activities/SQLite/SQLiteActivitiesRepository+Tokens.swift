@@ -205,8 +205,8 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     [.text(installation.user), .text(installation.app), .text(installation.id)]
   }
 
-  func updateToken(ofActivity id: String, installationID: String, user: String) throws -> String {
-    try read { transaction in
+  func updateToken(ofActivity id: String, installationID: String, user: String) async throws -> String {
+    try await read { transaction in
       let activity = try find(id, user: user, transaction)
       let tokens = try transaction.query(
         TokenRow.liveOfActivitySQL, [.text(user), .text(activity.app), .text(id)], TokenRow.row
@@ -218,8 +218,8 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     }
   }
 
-  func token(_ id: String, user: String) throws -> PushToken {
-    try readSingle { transaction in
+  func token(_ id: String, user: String) async throws -> PushToken {
+    try await readSingle { transaction in
       let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
       guard let row, row.user == user else { throw RPCError.tokenNotFound(id) }
       return row.message
@@ -235,8 +235,8 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     """
   }
 
-  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushToken] {
-    try readSingle { transaction in
+  func tokens(_ query: PositionQuery, includeRetired: Bool) async throws -> [PushToken] {
+    try await readSingle { transaction in
       try transaction.query(
         includeRetired ? Self.listTokensSQL : Self.listLiveTokensSQL,
         [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)], TokenRow.row
@@ -279,7 +279,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     var released: Int64 = 0
     for id in ids {
       released += Int64(
-        try transaction.execute(
+        try transaction.executeCounting(
           TokenRow.retireSQL,
           [.text(id), .integer(TokenState.ended.rawValue), .integer(nowMs), .text("ACTIVITY_ENDED")]))
     }

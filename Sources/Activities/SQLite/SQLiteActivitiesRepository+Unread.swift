@@ -25,7 +25,7 @@ extension SQLiteActivitiesRepository {
     return try await write { transaction in
       let nowMs = clockMs()
       var response = PutUnreadSummaryResponse()
-      let changed = try transaction.execute(
+      let changed = try transaction.executeCounting(
         Self.putSummarySQL, [.text(user), .integer(sequence), .integer(nowMs), .blob(payload)])
       guard changed > 0 else {
         response.knownSequence =
@@ -100,8 +100,8 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  func hasSent(alertID: String, user: String) throws -> Bool {
-    try readSingle { try $0.hasAccepted(source: Self.alertSource, messageID: "\(user)/\(alertID)") }
+  func hasSent(alertID: String, user: String) async throws -> Bool {
+    try await readSingle { try $0.hasAccepted(source: Self.alertSource, messageID: "\(user)/\(alertID)") }
   }
 
   func send(_ alert: AlertDraft) async throws -> [String]? {

@@ -3,16 +3,16 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteActivitiesRepository {
-  func watchStart(resumeToken: String, activityID: String?, user: String) throws -> ResumeToken {
-    try read { transaction in
+  func watchStart(resumeToken: String, activityID: String?, user: String) async throws -> ResumeToken {
+    try await read { transaction in
       let start = try ChangeLogTable.start(resumeToken: resumeToken, epoch: epoch, user: user, transaction)
       if let activityID { _ = try find(activityID, user: user, transaction) }
       return start
     }
   }
 
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedActivityChange] {
-    try read { transaction in
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) async throws -> [LoggedActivityChange] {
+    try await read { transaction in
       try ChangeLogTable.checkRetained(token, user: user, transaction)
       let changes = try transaction.query(
         ActivityChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),

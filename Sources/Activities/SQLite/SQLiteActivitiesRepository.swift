@@ -103,6 +103,8 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, TimerRepository {
   func count(activities: Int64 = 0, tokens: Int64 = 0, user: String, _ transaction: WriteTransaction) throws {
     // Not an upsert: its CHECK constraint would test the row to insert before the conflict is resolved.
     let arguments: [SQLValue] = [.text(user), .integer(activities), .integer(tokens)]
-    if try transaction.execute(Self.countSQL, arguments) == 0 { try transaction.execute(Self.addUserSQL, arguments) }
+    if try transaction.executeCounting(Self.countSQL, arguments) == 0 {
+      try transaction.execute(Self.addUserSQL, arguments)
+    }
   }
 }

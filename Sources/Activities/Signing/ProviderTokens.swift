@@ -38,14 +38,14 @@ final class ProviderTokens: Sendable {
   init(
     store: Store, keys: SigningKeys, limits: ProviderTokenState.Limits = .init(),
     wallMs: @escaping @Sendable () -> Int64, steadyMs: @escaping @Sendable () -> Int64
-  ) throws {
+  ) async throws {
     self.store = store
     self.keys = keys
     self.limits = limits
     self.wallMs = wallMs
     self.steadyMs = steadyMs
     issuer = Issuer()
-    let stored = try store.readSingle { transaction in
+    let stored = try await store.readSingle { transaction in
       try transaction.query("SELECT team_id, key_id, token, issued_at_ms FROM provider_tokens") { row in
         (
           SigningKeyID(teamID: try row.text(0), keyID: try row.text(1)),
@@ -133,7 +133,7 @@ final class ProviderTokens: Sendable {
     // Whole seconds, as in the token.
     let token = try ProviderToken.make(
       key: entry.key, keyID: id.keyID, teamID: id.teamID, issuedAtSeconds: wall / 1_000)
-    _ = try await store.write { transaction in
+    try await store.write { transaction in
       try transaction.execute(
         """
         INSERT INTO provider_tokens (team_id, key_id, token, issued_at_ms) VALUES ($1, $2, $3, $4)

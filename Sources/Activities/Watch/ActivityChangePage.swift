@@ -9,15 +9,15 @@ struct ActivityChangePage: Sendable {
   let limits: ActivitiesLimits
 
   /// Returns the changes after the request's token. Without a token there are none, and the token is the present.
-  func read(_ request: ListActivityChangesRequest, user: String) throws -> ListActivityChangesResponse {
+  func read(_ request: ListActivityChangesRequest, user: String) async throws -> ListActivityChangesResponse {
     let activityID = request.activityId.isEmpty ? nil : request.activityId
-    var position = try repository.watchStart(resumeToken: request.resumeToken, activityID: activityID, user: user)
+    var position = try await repository.watchStart(resumeToken: request.resumeToken, activityID: activityID, user: user)
     guard !request.resumeToken.isEmpty else {
       return ListActivityChangesResponse(resumeToken: position.text(user: user))
     }
     let pageSize = Paging.size(request.pageSize, limits)
     // One more than the page, which shows whether there are more.
-    let changes = try repository.changes(after: position, user: user, rowsMax: pageSize + 1)
+    let changes = try await repository.changes(after: position, user: user, rowsMax: pageSize + 1)
     var page = PageRows<ActivityChange>(countMax: pageSize, sizeBytesMax: limits.pageBytesMax)
     for logged in changes.prefix(pageSize) {
       if activityID == nil || activityID == logged.activityID, let change = logged.message {

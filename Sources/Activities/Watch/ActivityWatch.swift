@@ -21,11 +21,11 @@ struct ActivityWatch: Sendable {
     // Subscribe before the first read of the log, so that no commit is missed.
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
-    var position = try repository.watchStart(resumeToken: request.resumeToken, activityID: activityID, user: user)
+    var position = try await repository.watchStart(resumeToken: request.resumeToken, activityID: activityID, user: user)
     let started = WatchActivitiesResponse(resumeToken: position.text(user: user), event: .started(.init()))
     try await send(started)
     while true {
-      let changes = try repository.changes(after: position, user: user, rowsMax: max(1, pageRows))
+      let changes = try await repository.changes(after: position, user: user, rowsMax: max(1, pageRows))
       for change in changes {
         position.sequence = change.sequence
         guard activityID == nil || activityID == change.activityID, let message = change.message else { continue }

@@ -10,12 +10,12 @@ extension SQLiteAttendanceRepository {
   static let auditRowsMax = 1_000
   static let auditBytesMax = 4 << 20
 
-  func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry> {
+  func auditEntries(_ query: PositionQuery, subject: String?) async throws -> PageRows<AuditEntry> {
     var arguments: [SQLValue] = [
       .integer(query.position.first.flatMap(Int64.init) ?? .max), .int(query.pageSize + 1),
     ]
     if let subject { arguments.append(.text(subject)) }
-    return try readSingle { transaction in
+    return try await readSingle { [arguments] transaction in
       var page = PageRows<AuditEntry>(countMax: query.pageSize)
       try transaction.forEach(subject == nil ? AuditRow.listSQL : AuditRow.ofSubjectSQL, arguments) { row in
         let row = try AuditRow(row)
@@ -25,8 +25,8 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func auditRows(after sequence: Int64) throws -> [AuditRow] {
-    try readSingle { transaction in
+  func auditRows(after sequence: Int64) async throws -> [AuditRow] {
+    try await readSingle { transaction in
       var page = PageRows<AuditRow>(countMax: Self.auditRowsMax, sizeBytesMax: Self.auditBytesMax)
       try transaction.forEach(AuditRow.afterSQL, [.integer(sequence), .int(Self.auditRowsMax)]) { row in
         let row = try AuditRow(row)

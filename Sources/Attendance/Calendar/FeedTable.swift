@@ -51,8 +51,8 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func feeds(of owner: String, _ query: PositionQuery) throws -> [CalendarFeed] {
-    try readSingle { transaction in
+  func feeds(of owner: String, _ query: PositionQuery) async throws -> [CalendarFeed] {
+    try await readSingle { transaction in
       try transaction.query(
         FeedTable.ofOwnerSQL, [.text(owner), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
         FeedTable.feed)
@@ -70,8 +70,8 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) throws -> [Meeting] {
-    try read { transaction in
+  func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) async throws -> [Meeting] {
+    try await read { transaction in
       let owner = try transaction.queryOne(FeedTable.bySecretSQL, [.blob(secretHash)]) { try $0.text(0) }
       guard let owner else { throw RPCError.missing("calendar", "", field: "secret", .feedNotFound) }
       if let number = AttendanceIDs.member(owner) {

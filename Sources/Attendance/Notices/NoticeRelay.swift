@@ -69,7 +69,7 @@ private struct Delivery {
   }
 
   private func bucket() async throws -> String {
-    let known = try repository.readSingle { transaction in
+    let known = try await repository.readSingle { transaction in
       try transaction.queryOne(NoticeTable.bucketSQL, [.text(user)]) { try $0.text(0) }
     }
     if let known { return known }
@@ -77,14 +77,14 @@ private struct Delivery {
   }
 
   private func newBucket() async throws -> String {
-    let isItalian = try repository.lodgeSettings().language == .italian
+    let isItalian = try await repository.lodgeSettings().language == .italian
     // A repeated attempt for the same message returns the same bucket.
     let request = CreateBucketRequest(
       bucket: Bucket(name: isItalian ? "Loggia" : "Lodge"), requestId: "attendance.\(message.id)")
     let id = try await sender.create(request, user: user)
     let user = self.user
     try await repository.storeWrite { transaction in
-      _ = try transaction.execute(NoticeTable.putBucketSQL, [.text(user), .text(id)])
+      _ = try transaction.executeCounting(NoticeTable.putBucketSQL, [.text(user), .text(id)])
     }
     return id
   }

@@ -26,7 +26,7 @@ struct NoticeSchedule: Sendable {
   func run(log: @escaping @Sendable (String) -> Void) async {
     await noticeSignal.signal.runRounds(retryMs: 1_000, failed: { log("scheduling notices failed: \($0)") }) {
       if try await step() { return nil }
-      return AlarmSchedule.sleepMs(untilMs: try nextMs(), nowMs: repository.clockMs())
+      return AlarmSchedule.sleepMs(untilMs: try await nextMs(), nowMs: repository.clockMs())
     }
   }
 
@@ -34,7 +34,7 @@ struct NoticeSchedule: Sendable {
   ///
   /// - Returns: Whether a notice was due.
   func step() async throws -> Bool {
-    guard let nextMs = try nextMs(), nextMs <= repository.clockMs() else { return false }
+    guard let nextMs = try await nextMs(), nextMs <= repository.clockMs() else { return false }
     try await repository.storeWrite { [repository] transaction in
       let nowMs = repository.clockMs()
       if let job = try transaction.queryOne(NoticeTable.dueSQL, [.integer(nowMs)], { try NoticeJob($0) }) {
@@ -48,9 +48,9 @@ struct NoticeSchedule: Sendable {
   }
 
   /// Returns the time of the next notice; nil if there is none.
-  private func nextMs() throws -> Int64? {
+  private func nextMs() async throws -> Int64? {
     let nowMs = repository.clockMs()
-    return try repository.read { transaction in
+    return try await repository.read { transaction in
       let jobMs = try transaction.queryOne(NoticeTable.nextSQL) { try $0.integer(0) }
       let reminderMs = try Self.nextReminder(transaction, nowMs: nowMs)?.dueMs
       return [jobMs, reminderMs].compactMap { $0 }.min()
@@ -108,7 +108,7 @@ private struct NoticePage {
       guard state?.status == .completed else { return false }
       // Completing a meeting again does not count it again.
       return try job.afterMember > 0
-        || transaction.execute(NoticeTable.countedSQL, [.integer(job.meeting)]) > 0
+        || transaction.executeCounting(NoticeTable.countedSQL, [.integer(job.meeting)]) > 0
     default: return job.startMs > nowMs
     }
   }

@@ -31,10 +31,12 @@ struct AttendanceRetention: Sendable {
     let codesBefore = nowMs / CheckInCode.stepMs - 10
     let unknown = try transaction.queryOne(LoginTable.unknownCountSQL) { try $0.integer(0) } ?? 0
     let surplus = min(max(0, unknown - LoginTable.unknownMax), Int64(batchRows))
-    return try transaction.execute(SessionTable.purgeSQL, [.integer(nowMs - expiredSessionMs), .int(batchRows)])
-      + transaction.execute(dropCodesSQL, [.integer(codesBefore), .int(batchRows)])
-      + transaction.execute(DeviceTable.purgeSQL, [.integer(nowMs - LoginDeviceToken.lifetimeMs), .int(batchRows)])
-      + transaction.execute(LoginTable.purgeUnknownSQL, [.integer(surplus)])
+    return try transaction.executeCounting(
+      SessionTable.purgeSQL, [.integer(nowMs - expiredSessionMs), .int(batchRows)])
+      + transaction.executeCounting(dropCodesSQL, [.integer(codesBefore), .int(batchRows)])
+      + transaction.executeCounting(
+        DeviceTable.purgeSQL, [.integer(nowMs - LoginDeviceToken.lifetimeMs), .int(batchRows)])
+      + transaction.executeCounting(LoginTable.purgeUnknownSQL, [.integer(surplus)])
   }
 
   /// Deletes the oldest tombstones, and stores the last deleted sequence as the floor for older tokens.

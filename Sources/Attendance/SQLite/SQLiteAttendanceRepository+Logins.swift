@@ -4,8 +4,8 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func deviceMember(_ tokenHash: [UInt8]) throws -> Int64? {
-    try readSingle { transaction in
+  func deviceMember(_ tokenHash: [UInt8]) async throws -> Int64? {
+    try await readSingle { transaction in
       try transaction.queryOne(
         DeviceTable.memberSQL,
         [.blob(tokenHash), .integer(clockMs() - LoginDeviceToken.lifetimeMs), .integer(LoginDeviceToken.failuresMax)]
@@ -15,11 +15,11 @@ extension SQLiteAttendanceRepository {
 
   func countAttempt(of subject: LoginSubject, device: [UInt8]?, address: String) async throws -> Bool {
     // A locked record needs no write for each further attempt.
-    let known = try readSingle { try $0.queryOne(LoginTable.oneSQL, [.text(subject.key)], LoginTable.record) }
+    let known = try await readSingle { try $0.queryOne(LoginTable.oneSQL, [.text(subject.key)], LoginTable.record) }
     if device == nil, known?.isLocked == true { return false }
     return try await change(by: AttendanceCaller(name: "", role: .unspecified, address: address)) { context in
       if let device,
-        try context.transaction.execute(
+        try context.transaction.executeCounting(
           DeviceTable.countFailureSQL, [.blob(device), .integer(LoginDeviceToken.failuresMax)]) > 0
       {
         return true
@@ -33,12 +33,12 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func lockedMemberCount() throws -> Int {
-    try readSingle { try $0.queryOne(LoginTable.lockedSQL) { Int(try $0.integer(0)) } ?? 0 }
+  func lockedMemberCount() async throws -> Int {
+    try await readSingle { try $0.queryOne(LoginTable.lockedSQL) { Int(try $0.integer(0)) } ?? 0 }
   }
 
-  func devices(of member: Int64) throws -> [LoginDevice] {
-    try readSingle {
+  func devices(of member: Int64) async throws -> [LoginDevice] {
+    try await readSingle {
       try $0.query(
         DeviceTable.ofMemberSQL, [.integer(member), .int(LoginDeviceToken.perMemberMax)], DeviceTable.device)
     }

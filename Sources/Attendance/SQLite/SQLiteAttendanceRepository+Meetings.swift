@@ -16,18 +16,18 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func meeting(_ number: Int64) throws -> Meeting {
-    let meeting = try readSingle { try $0.queryOne(MeetingRow.oneSQL, [.integer(number)], MeetingRow.meeting) }
+  func meeting(_ number: Int64) async throws -> Meeting {
+    let meeting = try await readSingle { try $0.queryOne(MeetingRow.oneSQL, [.integer(number)], MeetingRow.meeting) }
     guard let meeting else { throw RPCError.meetingNotFound(AttendanceIDs.meetingID(number), field: "meetingId") }
     return meeting
   }
 
-  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting> {
+  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) async throws -> PageRows<Meeting> {
     let (startMs, number) = Self.place(query)
     var arguments: [SQLValue] = [.integer(startMs), .integer(number), .int(query.pageSize + 1)]
     if let year { arguments.append(.integer(year)) }
     if let status { arguments.append(.integer(Int64(status.rawValue))) }
-    return try readSingle { transaction in
+    return try await readSingle { [arguments] transaction in
       var page = PageRows<Meeting>(countMax: query.pageSize)
       try transaction.forEach(MeetingRow.listSQL(ofYear: year != nil, ofStatus: status != nil), arguments) { row in
         let meeting = try MeetingRow.meeting(row)
@@ -44,9 +44,9 @@ extension SQLiteAttendanceRepository {
     return (startMs, number)
   }
 
-  func meetingYears(_ query: PositionQuery) throws -> [MeetingYear] {
+  func meetingYears(_ query: PositionQuery) async throws -> [MeetingYear] {
     let before = query.position.first.flatMap(Int64.init) ?? .max
-    return try readSingle { transaction in
+    return try await readSingle { transaction in
       try transaction.query(MeetingRow.yearsSQL, [.integer(before), .int(query.pageSize + 1)]) { row in
         MeetingYear(
           year: Int32(clamping: try row.integer(0)), meetingCount: Int32(clamping: try row.integer(1)),
@@ -55,12 +55,12 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func upcomingMeetings(_ query: PositionQuery) throws -> PageRows<Meeting> {
+  func upcomingMeetings(_ query: PositionQuery) async throws -> PageRows<Meeting> {
     // Also excludes meetings that have begun since the previous page.
-    var after = (startMs: clockMs() - 1, number: Int64.max)
+    let now = (startMs: clockMs() - 1, number: Int64.max)
     let place = Self.place(query)
-    if !query.position.isEmpty, place > after { after = place }
-    return try readSingle { transaction in
+    let after = !query.position.isEmpty && place > now ? place : now
+    return try await readSingle { transaction in
       var page = PageRows<Meeting>(countMax: query.pageSize)
       try transaction.forEach(
         MeetingRow.upcomingSQL, [.integer(after.startMs), .integer(after.number), .int(query.pageSize + 1)]

@@ -16,14 +16,14 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func member(_ number: Int64) throws -> Member {
-    let member = try readSingle { try $0.queryOne(MemberRow.oneSQL, [.integer(number)], MemberRow.member) }
+  func member(_ number: Int64) async throws -> Member {
+    let member = try await readSingle { try $0.queryOne(MemberRow.oneSQL, [.integer(number)], MemberRow.member) }
     guard let member else { throw RPCError.memberNotFound(AttendanceIDs.memberID(number), field: "memberId") }
     return member
   }
 
-  func members(_ query: PositionQuery, includesInactive: Bool) throws -> PageRows<Member> {
-    try readSingle { transaction in
+  func members(_ query: PositionQuery, includesInactive: Bool) async throws -> PageRows<Member> {
+    try await readSingle { transaction in
       var page = PageRows<Member>(countMax: query.pageSize)
       try transaction.forEach(
         includesInactive ? MemberRow.allSQL : MemberRow.activeSQL,
@@ -137,7 +137,7 @@ extension SQLiteAttendanceRepository {
       try context.transaction.execute(NoticeTable.dropBucketSQL, [.text(found.userId)])
       try context.endSessions(of: number)
       try context.unlock(number)
-      let redacted = try context.transaction.execute(AuditRow.redactSQL, [.text(found.id)])
+      let redacted = try context.transaction.executeCounting(AuditRow.redactSQL, [.text(found.id)])
       try context.audit("member.erase", found.id, old: nil, new: nil)
       return (member, redacted)
     }

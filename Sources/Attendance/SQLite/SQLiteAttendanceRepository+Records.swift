@@ -83,8 +83,8 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func checkInCode(meeting: Int64) throws -> (code: CheckInCode, text: String) {
-    let state = try readSingle { transaction in
+  func checkInCode(meeting: Int64) async throws -> (code: CheckInCode, text: String) {
+    let state = try await readSingle { transaction in
       try transaction.queryOne(MeetingRow.stateSQL, [.integer(meeting)], { try MeetingState($0) })
     }
     guard let state else { throw RPCError.meetingNotFound(AttendanceIDs.meetingID(meeting), field: "meetingId") }
@@ -117,7 +117,7 @@ extension SQLiteAttendanceRepository {
         throw RPCError.refused("code", "the meeting's check-in is not open", .checkInClosed)
       }
       let used: [SQLValue] = [.integer(code.meeting), .integer(member), .integer(code.step)]
-      guard try context.transaction.execute(Self.useCodeSQL, used) > 0 else {
+      guard try context.transaction.executeCounting(Self.useCodeSQL, used) > 0 else {
         throw RPCError.refused("code", "was already used by this member", .codeUsed)
       }
       return try .with { response in
@@ -143,18 +143,18 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) throws -> [Attendance] {
+  func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) async throws -> [Attendance] {
     let after = query.position.first.flatMap(Int64.init) ?? 0
-    return try readSingle { transaction in
+    return try await readSingle { transaction in
       try transaction.query(
         AttendanceRow.eligibleSQL, [.integer(meeting), .integer(after), .int(query.pageSize + 1)],
         AttendanceRow.attendance)
     }
   }
 
-  func counts(ofMeeting meeting: Int64) throws -> AttendanceCounts {
-    var counts = AttendanceCounts()
-    try readSingle { transaction in
+  func counts(ofMeeting meeting: Int64) async throws -> AttendanceCounts {
+    try await readSingle { transaction in
+      var counts = AttendanceCounts()
       try transaction.forEach(AttendanceRow.countsSQL, [.integer(meeting)]) { row in
         let count = Int32(clamping: try row.integer(1))
         switch AttendanceStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(0))) {
@@ -165,14 +165,14 @@ extension SQLiteAttendanceRepository {
         }
         return true
       }
+      return counts
     }
-    return counts
   }
 
   func statuses(
     ofMeeting meeting: Int64, after member: Int64, rowsMax: Int
-  ) throws -> [(member: Int64, status: Int32)] {
-    try readSingle { transaction in
+  ) async throws -> [(member: Int64, status: Int32)] {
+    try await readSingle { transaction in
       try transaction.query(
         AttendanceRow.statusesSQL, [.integer(meeting), .integer(member), .int(rowsMax)], rowsMax: max(0, rowsMax)
       ) { (try $0.integer(0), Int32(truncatingIfNeeded: try $0.integer(1))) }
@@ -181,13 +181,13 @@ extension SQLiteAttendanceRepository {
 
   func attendance(
     ofMember member: Int64, year: Int64?, sinceDay: Int64?, _ query: PositionQuery
-  ) throws -> [(attendance: Attendance, startMs: Int64)] {
+  ) async throws -> [(attendance: Attendance, startMs: Int64)] {
     let (startMs, number) = Self.place(query)
     var arguments: [SQLValue] = [
       .integer(startMs), .integer(number), .integer(member), .int(query.pageSize + 1), .integer(sinceDay ?? .min),
     ]
     if let year { arguments.append(.integer(year)) }
-    return try readSingle { transaction in
+    return try await readSingle { [arguments] transaction in
       try transaction.query(
         year == nil ? AttendanceRow.ofMemberSQL : AttendanceRow.ofMemberAndYearSQL, arguments
       ) { row in (try AttendanceRow.attendance(row), try row.integer(8)) }

@@ -13,9 +13,9 @@ extension SQLiteAttendanceRepository {
     WHERE m.name_key = $1
     """
 
-  func caller(sessionHash: [UInt8], address: String) throws -> AttendanceCaller {
+  func caller(sessionHash: [UInt8], address: String) async throws -> AttendanceCaller {
     let nowMs = clockMs()
-    let found = try readSingle { transaction in
+    let found = try await readSingle { transaction in
       try transaction.queryOne(SessionTable.callerSQL, [.blob(sessionHash)]) { row in
         let number = try row.integer(0)
         let caller = AttendanceCaller(
@@ -36,8 +36,8 @@ extension SQLiteAttendanceRepository {
     RPCError(.unauthenticated, "the session does not exist", .sessionInvalid)
   }
 
-  func caller(user: String, address: String) throws -> AttendanceCaller? {
-    try readSingle { transaction in
+  func caller(user: String, address: String) async throws -> AttendanceCaller? {
+    try await readSingle { transaction in
       try transaction.queryOne(Self.userSQL, [.text(user)]) { row in
         let number = try row.integer(0)
         return AttendanceCaller(
@@ -48,16 +48,16 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func loginMember(nameKey: String) throws -> LoginMember? {
-    try readSingle { transaction in
+  func loginMember(nameKey: String) async throws -> LoginMember? {
+    try await readSingle { transaction in
       try transaction.queryOne(Self.loginSQL, [.text(nameKey)]) { row in
         LoginMember(number: try row.integer(0), isActive: try row.bool(1), pinHash: try row.textIfPresent(2))
       }
     }
   }
 
-  func pinHash(of member: Int64) throws -> String? {
-    try readSingle { try $0.queryOne(SessionTable.pinSQL, [.integer(member)]) { try $0.text(0) } }
+  func pinHash(of member: Int64) async throws -> String? {
+    try await readSingle { try $0.queryOne(SessionTable.pinSQL, [.integer(member)]) { try $0.text(0) } }
   }
 
   func openSession(
@@ -99,7 +99,7 @@ extension SQLiteAttendanceRepository {
   static let renewalMs: Int64 = 60_000
 
   func renewSession(_ tokenHash: [UInt8], lifetime: SessionLifetime) async throws -> MemberSession {
-    let found = try readSingle { transaction in
+    let found = try await readSingle { transaction in
       try transaction.queryOne(SessionTable.oneSQL, [.blob(tokenHash)], SessionTable.session)
     }
     guard var session = found, let endMs = session.endTime?.millisecondsSince1970,
@@ -108,7 +108,7 @@ extension SQLiteAttendanceRepository {
     let renewedMs = min(clockMs() + lifetime.idleMs, endMs)
     guard renewedMs - expireMs >= min(Self.renewalMs, max(1, endMs - expireMs)) else { return session }
     let count = try await storeWrite {
-      try $0.execute(SessionTable.renewSQL, [.blob(tokenHash), .integer(renewedMs)])
+      try $0.executeCounting(SessionTable.renewSQL, [.blob(tokenHash), .integer(renewedMs)])
     }
     guard count > 0 else { throw Self.sessionInvalid }
     session.expireTime = ProtoTimestamp(millisecondsSince1970: renewedMs)
@@ -116,11 +116,11 @@ extension SQLiteAttendanceRepository {
   }
 
   func endSession(_ tokenHash: [UInt8]) async throws {
-    _ = try await storeWrite { try $0.execute(SessionTable.logoutSQL, [.blob(tokenHash)]) }
+    try await storeWrite { try $0.execute(SessionTable.logoutSQL, [.blob(tokenHash)]) }
   }
 
-  func sessions(of member: Int64, _ query: PositionQuery) throws -> [MemberSession] {
-    try readSingle { transaction in
+  func sessions(of member: Int64, _ query: PositionQuery) async throws -> [MemberSession] {
+    try await readSingle { transaction in
       try transaction.query(
         SessionTable.ofMemberSQL,
         [.integer(member), .text(query.position.first ?? SessionTable.afterAllIDs), .int(query.pageSize + 1)],

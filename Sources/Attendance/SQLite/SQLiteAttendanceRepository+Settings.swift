@@ -15,7 +15,7 @@ extension SQLiteAttendanceRepository {
   static let completedSQL = "SELECT number, year FROM meetings WHERE status = 2 ORDER BY year, start_ms, number"
   static let initiationsSQL = "SELECT number, initiation_day FROM members"
 
-  func lodgeSettings() throws -> LodgeSettings { try readSingle { try $0.lodgeSettings() } }
+  func lodgeSettings() async throws -> LodgeSettings { try await readSingle { try $0.lodgeSettings() } }
 
   func updateSettings(
     _ change: LodgeSettings, fields: [LodgeField], by caller: AttendanceCaller

@@ -6,14 +6,14 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func presentPosition(of caller: AttendanceCaller) throws -> ChangePosition {
-    let last = try readSingle { try $0.queryOne(CommitHeads.readSQL) { try $0.integer(0) } } ?? 0
+  func presentPosition(of caller: AttendanceCaller) async throws -> ChangePosition {
+    let last = try await readSingle { try $0.queryOne(CommitHeads.readSQL) { try $0.integer(0) } } ?? 0
     return ChangePosition(epoch: epoch, sequence: last, isStaff: caller.isStaff)
   }
 
-  func position(_ resumeToken: String, by caller: AttendanceCaller) throws -> ChangePosition {
+  func position(_ resumeToken: String, by caller: AttendanceCaller) async throws -> ChangePosition {
     let position = try ChangePosition(resumeToken, of: caller)
-    let (last, floor) = try read { transaction in
+    let (last, floor) = try await read { transaction in
       (
         try transaction.queryOne(CommitHeads.readSQL) { try $0.integer(0) } ?? 0,
         try transaction.queryOne(Tombstones.floorSQL) { try $0.integer(0) } ?? 0
@@ -36,10 +36,10 @@ extension SQLiteAttendanceRepository {
 
   func changes(
     after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int
-  ) throws -> [SequencedChange] {
+  ) async throws -> [SequencedChange] {
     let rowsMax = max(0, rowsMax)
     let arguments: [SQLValue] = [.integer(position.sequence), .int(rowsMax)]
-    return try read { transaction in
+    return try await read { transaction in
       var found = try transaction.query(MemberRow.changedSQL, arguments, rowsMax: rowsMax) { row in
         SequencedChange(
           sequence: try row.integer(0), change: .member(try MemberRow.member(row, from: 1).seen(by: caller)))

@@ -57,6 +57,6 @@ extension WriteContext {
   @discardableResult
   func endSessions(of member: Int64, except kept: [UInt8]? = nil, retainedDevice: [UInt8]? = nil) throws -> Int {
     try transaction.execute(DeviceTable.revokeSQL, [.integer(member), .blob(retainedDevice ?? [0])])
-    return try transaction.execute(SessionTable.revokeSQL, [.integer(member), .blob(kept ?? [0])])
+    return try transaction.executeCounting(SessionTable.revokeSQL, [.integer(member), .blob(kept ?? [0])])
   }
 }

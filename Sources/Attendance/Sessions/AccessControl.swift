@@ -13,21 +13,21 @@ struct AccessControl: Sendable {
   let repository: any AttendanceRepository
 
   /// Returns the caller. Throws UNAUTHENTICATED and PERMISSION_DENIED as documented in sessions_service.proto.
-  func caller(_ context: CallContext) throws -> AttendanceCaller {
+  func caller(_ context: CallContext) async throws -> AttendanceCaller {
     let address = Self.address(context)
     let tokens = context.metadata.values(Self.sessionKey)
     if let token = tokens.first {
       guard tokens.count == 1, let hash = try SessionToken.hash(token) else {
         throw SQLiteAttendanceRepository.sessionInvalid
       }
-      return try repository.caller(sessionHash: hash, address: address)
+      return try await repository.caller(sessionHash: hash, address: address)
     }
     guard let principal = context.principal else {
       throw RPCError(
         .unauthenticated, "the call has neither a session nor a principal", reason: "PRINCIPAL_MISSING")
     }
     let isAdmin = principal.scopes.contains("admin")
-    if principal.kind == .user, var caller = try repository.caller(user: principal.id, address: address) {
+    if principal.kind == .user, var caller = try await repository.caller(user: principal.id, address: address) {
       if isAdmin { caller.role = .admin }
       return caller
     }
@@ -36,8 +36,8 @@ struct AccessControl: Sendable {
   }
 
   /// Returns the caller if it has at least a role.
-  func caller(_ context: CallContext, _ role: MemberRole) throws -> AttendanceCaller {
-    let caller = try caller(context)
+  func caller(_ context: CallContext, _ role: MemberRole) async throws -> AttendanceCaller {
+    let caller = try await caller(context)
     try caller.require(role)
     return caller
   }

@@ -60,9 +60,9 @@ extension SQLiteAttendanceRepository {
     return hasCome
   }
 
-  func absentees(sinceDay: Int64, _ query: PositionQuery) throws -> [Absentee] {
+  func absentees(sinceDay: Int64, _ query: PositionQuery) async throws -> [Absentee] {
     let firstYear = Int64(Days.year(sinceDay))
-    return try read { transaction in
+    return try await read { transaction in
       let before = try transaction.queryOne(Self.beforeSQL, [.integer(firstYear), .integer(sinceDay)]) {
         Int(try $0.integer(0))
       }

@@ -8,8 +8,8 @@ import CampanileStore
 extension SQLiteAttendanceRepository {
   static let initiationSQL = "SELECT initiation_day FROM members WHERE number = $1"
 
-  func tally(ofMember member: Int64, year: Int64?, asOfDay: Int64?) throws -> Tally {
-    try read { transaction in
+  func tally(ofMember member: Int64, year: Int64?, asOfDay: Int64?) async throws -> Tally {
+    try await read { transaction in
       _ = try Self.initiation(of: member, transaction)
       var tally = Tally(try transaction.lodgeSettings().countingRules)
       if let asOfDay {
@@ -69,10 +69,10 @@ extension SQLiteAttendanceRepository {
     """
   }
 
-  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> PageRows<MemberSummary> {
+  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) async throws -> PageRows<MemberSummary> {
     var arguments: [SQLValue] = [.text(query.position.first ?? ""), .int(query.pageSize + 1)]
     if let year { arguments.append(.integer(year)) }
-    return try read { transaction in
+    return try await read { [arguments] transaction in
       let rules = try transaction.lodgeSettings().countingRules
       let sql = Self.summarySQL(ofYear: year != nil, includesInactive: includesInactive)
       var page = PageRows<MemberSummary>(countMax: query.pageSize)
@@ -101,8 +101,8 @@ extension SQLiteAttendanceRepository {
     SELECT count(*) FROM meetings WHERE year = $3 AND status = 1 AND start_ms >= $1 AND day >= $2
     """
 
-  func forecast(ofMember member: Int64, year: Int64?) throws -> (tally: Tally, upcoming: Int) {
-    try read { transaction in
+  func forecast(ofMember member: Int64, year: Int64?) async throws -> (tally: Tally, upcoming: Int) {
+    try await read { transaction in
       let initiationDay = try Self.initiation(of: member, transaction)
       var tally = Tally(try transaction.lodgeSettings().countingRules)
       try Self.add(member, year, to: &tally, transaction)

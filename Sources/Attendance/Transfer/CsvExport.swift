@@ -78,7 +78,7 @@ struct CsvExport: Sendable {
         CsvText.append(CsvWords.text(meeting.startTime), to: &cells)
         var after: Int64 = 0
         while true {
-          let rows = try repository.statuses(ofMeeting: meeting.number, after: after, rowsMax: Self.statusRows)
+          let rows = try await repository.statuses(ofMeeting: meeting.number, after: after, rowsMax: Self.statusRows)
           for row in rows {
             guard let member = members[row.member] else { continue }
             out += member
@@ -118,7 +118,7 @@ struct CsvExport: Sendable {
         "percentage", "current_streak", "best_streak",
       ])
     try await pages(parts: 1) { query in
-      query.page(try repository.summaries(query, year: year, includesInactive: false)) {
+      query.page(try await repository.summaries(query, year: year, includesInactive: false)) {
         [MemberRules.key(of: $0.name)]
       }
     } each: { page in
@@ -160,7 +160,7 @@ struct CsvExport: Sendable {
 
   private func memberPages(each: ([Member]) async throws -> Void) async throws {
     try await pages(parts: 1) { query in
-      query.page(try repository.members(query, includesInactive: true)) { [MemberRules.key(of: $0.name)] }
+      query.page(try await repository.members(query, includesInactive: true)) { [MemberRules.key(of: $0.name)] }
     } each: {
       try await each($0)
     }
@@ -168,21 +168,23 @@ struct CsvExport: Sendable {
 
   private func meetingPages(_ year: Int64?, each: ([Meeting]) async throws -> Void) async throws {
     try await pages(parts: 2) { query in
-      query.page(try repository.meetings(query, year: year, status: nil)) { [String($0.startMs), String($0.number)] }
+      query.page(try await repository.meetings(query, year: year, status: nil)) {
+        [String($0.startMs), String($0.number)]
+      }
     } each: {
       try await each($0)
     }
   }
 
   private func pages<T>(
-    parts: Int, read: (PositionQuery) throws -> (page: [T], nextPageToken: String),
+    parts: Int, read: (PositionQuery) async throws -> (page: [T], nextPageToken: String),
     each: ([T]) async throws -> Void
   ) async throws {
     var token = ""
     repeat {
       let query = try PositionQuery(
         user: caller.name, pageSize: Self.pageRows, pageToken: token, scope: ["csv"], parts: parts, limits: limits)
-      let (page, next) = try read(query)
+      let (page, next) = try await read(query)
       try await each(page)
       token = next
     } while !token.isEmpty

@@ -13,21 +13,21 @@ struct MemberExport: Sendable {
   let member: Int64
 
   func run(send: (ExportMemberDataResponse.Entry) async throws -> Void) async throws {
-    let found = try repository.member(member)
+    let found = try await repository.member(member)
     try await send(.member(found))
     try await pages(parts: 1, "sessions") { query in
-      query.page(try repository.sessions(of: member, query)) { [$0.id] }
+      query.page(try await repository.sessions(of: member, query)) { [$0.id] }
     } each: {
       try await send(.session($0))
     }
-    for device in try repository.devices(of: member) { try await send(.device(device)) }
+    for device in try await repository.devices(of: member) { try await send(.device(device)) }
     try await pages(parts: 1, "feeds") { query in
-      query.page(try repository.feeds(of: found.id, query)) { [$0.id] }
+      query.page(try await repository.feeds(of: found.id, query)) { [$0.id] }
     } each: {
       try await send(.feed($0))
     }
     try await pages(parts: 2, "attendance") { query in
-      query.page(try repository.attendance(ofMember: member, year: nil, sinceDay: nil, query)) { found in
+      query.page(try await repository.attendance(ofMember: member, year: nil, sinceDay: nil, query)) { found in
         [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
       }
     } each: {
@@ -41,14 +41,14 @@ struct MemberExport: Sendable {
     of subject: String, _ send: (ExportMemberDataResponse.Entry) async throws -> Void
   ) async throws {
     try await pages(parts: 1, "audit \(subject)") { query in
-      query.page(try repository.auditEntries(query, subject: subject)) { [String($0.sequence)] }
+      query.page(try await repository.auditEntries(query, subject: subject)) { [String($0.sequence)] }
     } each: {
       try await send(.auditEntryJson($0.jsonString()))
     }
   }
 
   private func pages<T>(
-    parts: Int, _ name: String, read: (PositionQuery) throws -> (page: [T], nextPageToken: String),
+    parts: Int, _ name: String, read: (PositionQuery) async throws -> (page: [T], nextPageToken: String),
     each: (T) async throws -> Void
   ) async throws {
     var token = ""
@@ -56,7 +56,7 @@ struct MemberExport: Sendable {
       let query = try PositionQuery(
         user: AttendanceIDs.memberID(member), pageSize: 200, pageToken: token, scope: ["export", name], parts: parts,
         limits: limits)
-      let (page, next) = try read(query)
+      let (page, next) = try await read(query)
       for one in page { try await each(one) }
       token = next
     } while !token.isEmpty

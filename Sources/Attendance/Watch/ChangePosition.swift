@@ -41,9 +41,9 @@ struct ChangePosition: Sendable, Hashable {
 extension AttendanceRepository {
   /// Returns the position at which a list of changes or a watch begins: that of the token, otherwise the start or the
   /// present.
-  func position(_ resumeToken: String, fromStart: Bool, by caller: AttendanceCaller) throws -> ChangePosition {
-    if !resumeToken.isEmpty { return try position(resumeToken, by: caller) }
-    var position = try presentPosition(of: caller)
+  func position(_ resumeToken: String, fromStart: Bool, by caller: AttendanceCaller) async throws -> ChangePosition {
+    if !resumeToken.isEmpty { return try await position(resumeToken, by: caller) }
+    var position = try await presentPosition(of: caller)
     if fromStart { position.sequence = 0 }
     return position
   }

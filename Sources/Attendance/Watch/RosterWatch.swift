@@ -18,10 +18,10 @@ struct RosterWatch: Sendable {
   /// `authenticate` before every page, because the caller's permissions may have changed. If the caller becomes staff,
   /// or no longer is, the watch ends with OUT_OF_RANGE.
   func run(
-    _ request: WatchRosterChangesRequest, authenticate: () throws -> AttendanceCaller,
+    _ request: WatchRosterChangesRequest, authenticate: () async throws -> AttendanceCaller,
     send: (WatchRosterChangesResponse) async throws -> Void
   ) async throws {
-    let caller = try authenticate()
+    let caller = try await authenticate()
     // Register before the first read, so that no commit is missed.
     let signal = try hub.add(user: caller.name)
     notifier.add(signal, isStaff: caller.isStaff)
@@ -29,15 +29,15 @@ struct RosterWatch: Sendable {
       notifier.remove(signal)
       hub.remove(signal, user: caller.name)
     }
-    var position = try repository.position(request.resumeToken, fromStart: request.fromStart, by: caller)
+    var position = try await repository.position(request.resumeToken, fromStart: request.fromStart, by: caller)
     try await send(response(.started(.init()), position, caller))
     var hasReached = false
     while true {
-      let current = try authenticate()
+      let current = try await authenticate()
       guard current.isStaff == caller.isStaff else {
         throw RPCError(.outOfRange, "the caller's role has changed; begin again with from_start", .tokenTooOld)
       }
-      let changes = try repository.changes(after: position, by: current, rowsMax: Self.pageRows)
+      let changes = try await repository.changes(after: position, by: current, rowsMax: Self.pageRows)
       for change in changes {
         position.sequence = change.sequence
         try await send(response(.change(.with { $0.change = change.change }), position, current))

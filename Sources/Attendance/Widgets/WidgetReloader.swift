@@ -25,7 +25,7 @@ struct WidgetReloader: Sendable {
   func run(log: @escaping @Sendable (String) -> Void) async {
     await signal.runRounds(retryMs: Self.retryMs, failed: { log("reloading widgets failed: \($0)") }) {
       if try await step(log: log) { return nil }
-      let plannedMs = try repository.read { try $0.plannedReload()?.dueMs }
+      let plannedMs = try await repository.read { try $0.plannedReload()?.dueMs }
       return AlarmSchedule.sleepMs(untilMs: plannedMs, nowMs: repository.clockMs())
     }
   }
@@ -35,7 +35,7 @@ struct WidgetReloader: Sendable {
   /// - Returns: Whether a reload was due.
   func step(log: @escaping @Sendable (String) -> Void = { _ in }) async throws -> Bool {
     let nowMs = repository.clockMs()
-    let (planned, members) = try repository.read { transaction in
+    let (planned, members) = try await repository.read { transaction in
       guard let planned = try transaction.plannedReload(), planned.dueMs <= nowMs else {
         return (nil as PlannedReload?, [] as [NoticeMember])
       }
@@ -85,7 +85,7 @@ struct WidgetReloader: Sendable {
     try await repository.storeWrite { transaction in
       guard try transaction.plannedReload() == planned else { return }
       guard let last else {
-        _ = try transaction.execute(PlannedReload.dropSQL)
+        _ = try transaction.executeCounting(PlannedReload.dropSQL)
         return
       }
       var next = planned

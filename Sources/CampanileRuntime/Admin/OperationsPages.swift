@@ -14,7 +14,7 @@ struct OperationsPages: Sendable {
   func page(_ path: String) async -> AdminRoutes.Response? {
     guard path == "/metrics" else { return await health(path) }
     return AdminRoutes.Response(
-      status: 200, contentType: PrometheusText.contentType, body: Array(metrics.exposition().utf8))
+      status: 200, contentType: PrometheusText.contentType, body: Array(await metrics.exposition().utf8))
   }
 
   /// Returns the inexpensive pages `/healthz` and `/readyz`; nil for other paths.

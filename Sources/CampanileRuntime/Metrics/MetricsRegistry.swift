@@ -23,7 +23,7 @@ public final class MetricsRegistry: MetricsFactory {
     var families: [String: MetricFamily] = [:]
     var help: [String: String] = [:]
     var discarded: Int64 = 0
-    var collectors: [@Sendable () -> Void] = []
+    var collectors: [@Sendable () async -> Void] = []
   }
 
   public let maximumSeries: Int
@@ -45,14 +45,14 @@ public final class MetricsRegistry: MetricsFactory {
   }
 
   /// Runs `collect` before each exposition, for values that are cheaper to read than to track. It must be fast.
-  public func addCollector(_ collect: @escaping @Sendable () -> Void) {
+  public func addCollector(_ collect: @escaping @Sendable () async -> Void) {
     state.withLock { $0.collectors.append(collect) }
   }
 
   /// Adds a gauge without labels, which is read before each exposition.
-  public func addGauge(_ name: String, _ read: @escaping @Sendable () -> Int) {
+  public func addGauge(_ name: String, _ read: @escaping @Sendable () async -> Int) {
     let gauge = makeRecorder(label: name, dimensions: [], aggregate: false)
-    addCollector { gauge.record(Int64(read())) }
+    addCollector { gauge.record(Int64(await read())) }
   }
 
   /// Adds counters that are maintained elsewhere.
@@ -95,8 +95,8 @@ public final class MetricsRegistry: MetricsFactory {
   }
 
   /// Returns all metrics in the Prometheus text format 0.0.4: process metrics, then the others by name and labels.
-  public func exposition() -> String {
-    for collect in state.withLock({ $0.collectors }) { collect() }
+  public func exposition() async -> String {
+    for collect in state.withLock({ $0.collectors }) { await collect() }
     let (families, help, discarded) = state.withLock { ($0.families, $0.help, $0.discarded) }
     var text = PrometheusText()
     ProcessMetrics.write(to: &text)

@@ -3,10 +3,10 @@ public import CampanileCodec
 import CampanileRPC
 public import CampanileStore
 
-/// A repository on the embedded store.
+/// A repository on a store.
 ///
-/// Reads run on the caller's thread, so that a handler never leaves its event loop for them. Writes join the store's
-/// group commit. Errors of the store become `RPCError`s.
+/// On SQLite, reads run on the caller's thread, so that a handler never leaves its event loop for them. Writes join the
+/// store's group commit. Errors of the store become `RPCError`s.
 public protocol StoreBacked: Sendable {
   var store: Store { get }
   /// The wall clock in milliseconds since 1970.
@@ -22,13 +22,18 @@ extension StoreBacked {
   }
 
   /// Performs several queries on one snapshot.
-  public func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    try RPCError.convertingStoreErrors { try store.read(body) }
+  public func read<T: Sendable>(_ body: @Sendable (ReadTransaction) throws -> T) async throws -> T {
+    do { return try await store.read(body) } catch let failure as StoreError { throw RPCError(failure) }
   }
 
   /// Performs one query.
-  public func readSingle<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    try RPCError.convertingStoreErrors { try store.readSingle(body) }
+  public func readSingle<T: Sendable>(_ body: @Sendable (ReadTransaction) throws -> T) async throws -> T {
+    do { return try await store.readSingle(body) } catch let failure as StoreError { throw RPCError(failure) }
+  }
+
+  /// Like `readSingle`, on the caller's own thread, which waits.
+  public func readSingleBlocking<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+    try RPCError.convertingStoreErrors { try store.readSingleBlocking(body) }
   }
 
   /// Returns the stored reply of a repeated request, or nil for a new one. Throws `requestIDReused`.

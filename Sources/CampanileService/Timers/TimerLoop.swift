@@ -40,7 +40,7 @@ public struct TimerLoop<Repository: TimerRepository>: Sendable {
     await alarms.signal.runRounds(retryMs: 1_000) {
       alarms.plan(.max)
       if try await runDue() > 0 { return nil }
-      let nextMs = try repository.nextTimerMs()
+      let nextMs = try await repository.nextTimerMs()
       alarms.plan(nextMs ?? .max)
       return AlarmSchedule.sleepMs(untilMs: nextMs, nowMs: repository.clockMs())
     }
@@ -48,14 +48,14 @@ public struct TimerLoop<Repository: TimerRepository>: Sendable {
 
   /// Runs a round of due timers and returns their number.
   public func runDue() async throws -> Int {
-    let due = try self.due()
+    let due = try await self.due()
     try await run(due)
     return due.count
   }
 
   /// Returns the timers of the next round, earliest first.
-  public func due() throws -> [Timer] {
-    try repository.dueTimers(Repository.TimerKind.self, nowMs: repository.clockMs(), rowsMax: Self.roundMax)
+  public func due() async throws -> [Timer] {
+    try await repository.dueTimers(Repository.TimerKind.self, nowMs: repository.clockMs(), rowsMax: Self.roundMax)
   }
 
   /// Runs timers in batches of one transaction each. A timer of a batch that fails runs in its own transaction.

@@ -56,7 +56,7 @@ extension WriteTransaction {
 
   /// Deletes a timer's row. Returns false if it was changed after it had been read.
   public func takeTimer(_ timer: DueTimer<some RawRepresentable<Int64> & Hashable & Sendable>) throws -> Bool {
-    try execute(
+    try executeCounting(
       TimerTable.takeSQL,
       [.text(timer.user), .text(timer.subject), .integer(timer.kind.rawValue), .integer(timer.dueMs)]) > 0
   }
@@ -64,8 +64,8 @@ extension WriteTransaction {
 
 extension StoreBacked {
   /// Returns the due timers, earliest first.
-  public func dueTimers<Kind>(_ kind: Kind.Type, nowMs: Int64, rowsMax: Int) throws -> [DueTimer<Kind>] {
-    try readSingle { transaction in
+  public func dueTimers<Kind>(_ kind: Kind.Type, nowMs: Int64, rowsMax: Int) async throws -> [DueTimer<Kind>] {
+    try await readSingle { transaction in
       try transaction.query(
         TimerTable.dueSQL, [.integer(nowMs), .int(rowsMax)], rowsMax: rowsMax, { try DueTimer<Kind>($0) }
       ).compactMap { $0 }
@@ -73,7 +73,7 @@ extension StoreBacked {
   }
 
   /// Returns the time of the next timer, or nil if there is none.
-  public func nextTimerMs() throws -> Int64? {
-    try readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
+  public func nextTimerMs() async throws -> Int64? {
+    try await readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
   }
 }

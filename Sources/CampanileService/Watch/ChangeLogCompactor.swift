@@ -53,6 +53,6 @@ public struct ChangeLogCompactor: Sendable {
     }
     guard let through else { return 0 }
     for (user, sequence) in users { try transaction.execute(Self.markSQL, [.integer(sequence), .text(user)]) }
-    return try transaction.execute(Self.dropSQL, [.integer(first), .integer(through)])
+    return try transaction.executeCounting(Self.dropSQL, [.integer(first), .integer(through)])
   }
 }

@@ -59,7 +59,7 @@ struct Backup {
     defer { try? source.run("COMMIT") }
     var configuration = Configuration()
     configuration.allowsUnsafeTransactions = true
-    let copy = try SQLConnection(path: partial, configuration: configuration)
+    let copy = try SQLiteConnection(path: partial, configuration: configuration)
     defer { try? copy.close() }
     try source.queue.unsafeReentrantRead { from in
       try copy.queue.unsafeReentrantWrite { into in

@@ -62,7 +62,7 @@ extension Store {
   @discardableResult
   public func purgeIdempotency(nowMs: Int64, batchRows: Int = 500, batchesMax: Int = 100) async throws -> Int {
     try await purge(batchRows: batchRows, batchesMax: batchesMax) { transaction in
-      try transaction.execute(
+      try transaction.executeCounting(
         """
         DELETE FROM store_idempotency WHERE (principal, method, request_id) IN (
           SELECT principal, method, request_id FROM store_idempotency

@@ -48,7 +48,7 @@ public final class StoreMeter: Sendable {
   }
 
   /// Exports the store's current state. Reads the outbox counters from the database and skips them if that fails.
-  public func collect(_ store: Store, nowMs: Int64) {
+  public func collect(_ store: Store, nowMs: Int64) async {
     let now = store.metrics()
     gauge("campanile_store_pending_writes", Int64(now.pendingWrites))
     gauge("campanile_store_pending_writes_limit", Int64(store.configuration.pendingWritesMax))
@@ -60,7 +60,7 @@ public final class StoreMeter: Sendable {
     total("campanile_store_overloaded_writes_total", now.overloadedWrites)
     total("campanile_store_reader_waits_total", now.readerWaits)
     total("campanile_store_reopens_total", now.reopens)
-    guard let outbox = try? store.outboxCounts() else { return }
+    guard let outbox = try? await store.outboxCounts() else { return }
     gauge("campanile_outbox_pending_messages", Int64(outbox.pending))
     gauge("campanile_outbox_dead_messages", Int64(outbox.deadLetters))
     let lagMs = outbox.oldestPendingMs.map { max(0, nowMs - $0) } ?? 0

@@ -1,4 +1,4 @@
-import CampanileCrypto
+package import CampanileCrypto
 
 /// One forward step of a schema. Never edit a released migration: its checksum is stored in every file it was applied
 /// to.
@@ -7,15 +7,25 @@ public struct Migration: Sendable, Hashable {
   public var identifier: String
   /// One or more statements, without transaction control.
   public var sql: String
+  /// The same step for PostgreSQL, if it cannot run `sql`.
+  public var postgreSQL: String?
 
-  public init(_ identifier: String, _ sql: String) {
+  public init(_ identifier: String, _ sql: String, postgreSQL: String? = nil) {
     self.identifier = identifier
     self.sql = sql
+    self.postgreSQL = postgreSQL
+  }
+
+  func text(for dialect: SQLDialect) -> String {
+    switch dialect {
+    case .sqlite: sql
+    case .postgreSQL: postgreSQL ?? sql
+    }
   }
 
   /// The SHA-256 of the SQL, in lower-case hexadecimal.
-  public var checksum: String {
-    get throws(CryptoError) { try SHA256.digest(sql).hexadecimal }
+  package func checksum(for dialect: SQLDialect) throws(CryptoError) -> String {
+    try SHA256.digest(text(for: dialect)).hexadecimal
   }
 }
 
@@ -30,5 +40,10 @@ public struct MigrationPlan: Sendable, Hashable {
   public var text: String {
     let steps = pending.isEmpty ? "nothing to do" : "to do: \(pending.joined(separator: ", "))"
     return "\(applied.count) steps are done; \(steps)"
+  }
+
+  /// Returns the plan of a run that continues one which has applied `earlier`.
+  func following(_ earlier: [String]) -> MigrationPlan {
+    MigrationPlan(applied: applied.filter { !earlier.contains($0) }, pending: earlier + pending)
   }
 }

@@ -13,7 +13,7 @@ extension WriteTransaction {
   /// Call it in the transaction of the message's effect, so that both commit or neither. With a sender that repeats,
   /// the effect then happens exactly once.
   public func acceptOnce(source: String, messageID: String, nowMs: Int64) throws -> Bool {
-    let count = try execute(
+    let count = try executeCounting(
       """
       INSERT INTO store_inbox (source, message_id, seen_at_ms) VALUES ($1, $2, $3)
       ON CONFLICT (source, message_id) DO NOTHING
@@ -27,7 +27,7 @@ extension Store {
   @discardableResult
   public func purgeInbox(seenBeforeMs: Int64, batchRows: Int = 500, batchesMax: Int = 100) async throws -> Int {
     try await purge(batchRows: batchRows, batchesMax: batchesMax) { transaction in
-      try transaction.execute(
+      try transaction.executeCounting(
         """
         DELETE FROM store_inbox WHERE (source, message_id) IN (
           SELECT source, message_id FROM store_inbox WHERE seen_at_ms < $1 ORDER BY seen_at_ms LIMIT $2)

@@ -72,7 +72,7 @@ extension WriteTransaction {
     topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,
     trace: TraceContext? = CallScope.trace
   ) throws -> Int64 {
-    let replaced = try execute(
+    let replaced = try executeCounting(
       "DELETE FROM store_outbox WHERE topic = $1 AND message_key = $2 AND is_dead = 0", [.text(topic), .text(key)])
     if replaced > 0 { _ = try bump("outbox.pending", by: -Int64(replaced)) }
     return try enqueue(topic: topic, key: key, payload: payload, nowMs: nowMs, pendingMax: pendingMax, trace: trace)

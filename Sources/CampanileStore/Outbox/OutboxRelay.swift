@@ -86,7 +86,7 @@ public struct OutboxRelay: Sendable {
   public func run() async {
     await signal.runRounds(retryMs: limits.pollMs, sleepMs: environment.sleepMs) {
       let round = try await deliverDue()
-      return try round.delivered + round.deadLetters > 0 ? nil : pauseMs()
+      return round.delivered + round.deadLetters > 0 ? nil : try await pauseMs()
     }
   }
 
@@ -95,7 +95,7 @@ public struct OutboxRelay: Sendable {
   /// - Throws: Errors of the store; `CancellationError` if cancelled between two messages.
   public func deliverDue() async throws -> Round {
     let nowMs = environment.nowMs()
-    let messages = try store.readSingle {
+    let messages = try await store.readSingle {
       try $0.dueMessages(nowMs: nowMs, rowsMax: max(1, limits.batchMessagesMax))
     }
     let groups = Dictionary(grouping: messages) { OrderingKey(topic: $0.topic, key: $0.key) }
@@ -185,8 +185,8 @@ public struct OutboxRelay: Sendable {
   }
 
   /// Returns the time until the next message is due, at most `pollMs`.
-  private func pauseMs() throws -> Int64 {
-    guard let next = try store.readSingle({ try $0.nextAttemptMs() }) else { return limits.pollMs }
+  private func pauseMs() async throws -> Int64 {
+    guard let next = try await store.readSingle({ try $0.nextAttemptMs() }) else { return limits.pollMs }
     // A due message that is blocked by an earlier one of its key has a time in the past: poll again after a pause.
     let wait = next &- environment.nowMs()
     return wait > 0 ? min(wait, limits.pollMs) : limits.pollMs

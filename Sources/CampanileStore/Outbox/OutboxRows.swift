@@ -52,13 +52,14 @@ extension ReadTransaction {
 extension WriteTransaction {
   /// Deletes a delivered message.
   func settleDelivered(_ sequence: Int64) throws {
-    let count = try execute("DELETE FROM store_outbox WHERE sequence = $1 AND is_dead = 0", [.integer(sequence)])
+    let count = try executeCounting(
+      "DELETE FROM store_outbox WHERE sequence = $1 AND is_dead = 0", [.integer(sequence)])
     if count > 0 { _ = try bump("outbox.pending", by: -1) }
   }
 
   /// Records a failed delivery and the time of the next attempt; nil makes the message a dead letter.
   func settleFailed(_ sequence: Int64, attempts: Int, nextAttemptAtMs: Int64?, reason: String) throws {
-    let count = try execute(
+    let count = try executeCounting(
       """
       UPDATE store_outbox SET attempts = $1, next_attempt_at_ms = $2, is_dead = $3, last_error = $4
       WHERE sequence = $5 AND is_dead = 0
@@ -73,17 +74,17 @@ extension WriteTransaction {
 
 extension Store {
   /// Returns the number of pending messages and of dead letters.
-  public func outboxCounts() throws -> OutboxCounts { try read { try $0.outboxCounts() } }
+  public func outboxCounts() async throws -> OutboxCounts { try await read { try $0.outboxCounts() } }
 
   /// Returns a page of dead letters in the order of their creation (`rowsMax` ≤ 1,000).
-  public func deadLetters(afterSequence: Int64 = 0, rowsMax: Int = 100) throws -> [OutboxMessage] {
-    try read { try $0.deadLetters(afterSequence: afterSequence, rowsMax: min(max(0, rowsMax), 1_000)) }
+  public func deadLetters(afterSequence: Int64 = 0, rowsMax: Int = 100) async throws -> [OutboxMessage] {
+    try await read { try $0.deadLetters(afterSequence: afterSequence, rowsMax: min(max(0, rowsMax), 1_000)) }
   }
 
   /// Makes a dead letter pending again, with new attempts. Returns false if there is none with this sequence.
   public func reviveDeadLetter(_ sequence: Int64, nowMs: Int64) async throws -> Bool {
     try await write { transaction in
-      let count = try transaction.execute(
+      let count = try transaction.executeCounting(
         """
         UPDATE store_outbox SET is_dead = 0, attempts = 0, next_attempt_at_ms = $1
         WHERE sequence = $2 AND is_dead = 1
@@ -99,7 +100,7 @@ extension Store {
     createdBeforeMs: Int64, batchRows: Int = 500, batchesMax: Int = 100
   ) async throws -> Int {
     try await purge(batchRows: batchRows, batchesMax: batchesMax) { transaction in
-      try transaction.execute(
+      try transaction.executeCounting(
         """
         DELETE FROM store_outbox WHERE sequence IN (
           SELECT sequence FROM store_outbox WHERE is_dead = 1 AND created_at_ms < $1 ORDER BY sequence LIMIT $2)

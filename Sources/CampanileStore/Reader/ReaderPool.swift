@@ -6,21 +6,21 @@ final class ReaderPool: Sendable {
   /// A caller that waits for a connection. Its semaphore is signalled once, after the outcome is set.
   private final class Waiter: Sendable {
     let arrived = DispatchSemaphore(value: 0)
-    let outcome = Mutex<Result<SQLConnection, StoreError>?>(nil)
+    let outcome = Mutex<Result<any StoreConnection, StoreError>?>(nil)
   }
 
   private struct State {
-    var idle: [SQLConnection] = []
+    var idle: [any StoreConnection] = []
     var waiters: [Waiter] = []
     var openCount = 0
     var waits: Int64 = 0
     var isClosed = false
   }
 
-  private let factory: ConnectionFactory
+  private let engine: any StoreEngine
   private let state = Mutex(State())
 
-  init(factory: ConnectionFactory) { self.factory = factory }
+  init(_ engine: any StoreEngine) { self.engine = engine }
 
   var counts: (waits: Int64, open: Int) { state.withLock { ($0.waits, $0.openCount) } }
 
@@ -30,13 +30,13 @@ final class ReaderPool: Sendable {
   /// requires a writable disk. While this connection is open, the writer can be replaced and reads work even if the
   /// disk is not writable.
   func openFirst() throws {
-    try withConnection { _ = try $0.integer("SELECT count(*) FROM sqlite_schema") }
+    try withConnection { _ = try $0.hasTable("schema_migrations") }
   }
 
   /// Runs `body` with a connection that no other caller uses at the same time.
   ///
   /// - Throws: `overloaded` if no connection became available in time, `closed` after `close`.
-  func withConnection<T>(_ body: (SQLConnection) throws -> T) throws -> T {
+  func withConnection<T>(_ body: (any StoreConnection) throws -> T) throws -> T {
     let connection = try checkOut()
     do {
       let value = try body(connection)
@@ -68,14 +68,14 @@ final class ReaderPool: Sendable {
   }
 
   private enum CheckOut {
-    case connection(SQLConnection)
+    case connection(any StoreConnection)
     case open
     case wait(Waiter)
     case closed
   }
 
-  private func checkOut() throws(StoreError) -> SQLConnection {
-    let readersMax = factory.configuration.readersMax
+  private func checkOut() throws(StoreError) -> any StoreConnection {
+    let readersMax = engine.readersMax
     let step: CheckOut = state.withLock { state in
       if state.isClosed { return .closed }
       if let connection = state.idle.popLast() { return .connection(connection) }
@@ -96,17 +96,17 @@ final class ReaderPool: Sendable {
     }
   }
 
-  private func openOne() throws(StoreError) -> SQLConnection {
+  private func openOne() throws(StoreError) -> any StoreConnection {
     do {
-      return try factory.reader()
+      return try engine.openReader()
     } catch {
       state.withLock { $0.openCount -= 1 }
       throw error
     }
   }
 
-  private func wait(_ waiter: Waiter) throws(StoreError) -> SQLConnection {
-    let limit = DispatchTime.now() + .milliseconds(factory.configuration.readerWaitMs)
+  private func wait(_ waiter: Waiter) throws(StoreError) -> any StoreConnection {
+    let limit = DispatchTime.now() + .milliseconds(engine.readerWaitMs)
     if waiter.arrived.wait(timeout: limit) == .timedOut {
       let wasWaiting = state.withLock { state in
         let count = state.waiters.count
@@ -114,7 +114,7 @@ final class ReaderPool: Sendable {
         return state.waiters.count < count
       }
       guard !wasWaiting else {
-        throw StoreError(.overloaded, "no read connection became available in time", path: factory.path)
+        throw StoreError(.overloaded, "no read connection became available in time", path: engine.place)
       }
       // The waiter was removed from the list just now: its outcome is about to arrive.
       waiter.arrived.wait()
@@ -122,11 +122,11 @@ final class ReaderPool: Sendable {
     switch waiter.outcome.withLock({ $0 }) {
     case .success(let connection): return connection
     case .failure(let error): throw error
-    case nil: throw StoreError(.overloaded, "no read connection became available in time", path: factory.path)
+    case nil: throw StoreError(.overloaded, "no read connection became available in time", path: engine.place)
     }
   }
 
-  private func checkIn(_ connection: SQLConnection) {
+  private func checkIn(_ connection: any StoreConnection) {
     let (waiter, mustClose): (Waiter?, Bool) = state.withLock { state in
       if state.isClosed {
         state.openCount -= 1
@@ -143,7 +143,7 @@ final class ReaderPool: Sendable {
   }
 
   /// Closes a connection after a disk failure. A waiting caller gets a new connection instead.
-  private func discard(_ connection: SQLConnection) {
+  private func discard(_ connection: any StoreConnection) {
     try? connection.close()
     let waiter: Waiter? = state.withLock { state in
       guard !state.isClosed, !state.waiters.isEmpty else {
@@ -160,10 +160,10 @@ final class ReaderPool: Sendable {
     }
   }
 
-  private func resolve(_ waiter: Waiter, _ outcome: Result<SQLConnection, StoreError>) {
+  private func resolve(_ waiter: Waiter, _ outcome: Result<any StoreConnection, StoreError>) {
     waiter.outcome.withLock { $0 = outcome }
     waiter.arrived.signal()
   }
 
-  private var closedError: StoreError { StoreError(.closed, "the store is closed", path: factory.path) }
+  private var closedError: StoreError { StoreError(.closed, "the store is closed", path: engine.place) }
 }

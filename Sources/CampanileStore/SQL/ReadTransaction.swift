@@ -7,10 +7,10 @@ public class ReadTransaction {
   /// Maximum number of rows that `query` returns by default.
   public static let rowsMax = 10_000
 
-  private var connection: SQLConnection?
+  private var connection: (any StoreConnection)?
   fileprivate let allowed: StatementKinds
 
-  init(_ connection: SQLConnection, _ allowed: StatementKinds) {
+  init(_ connection: any StoreConnection, _ allowed: StatementKinds) {
     self.connection = connection
     self.allowed = allowed
   }
@@ -55,7 +55,7 @@ public class ReadTransaction {
     try usable().forEachRow(sql, arguments, allowed: allowed, body)
   }
 
-  final func usable() throws(StoreError) -> SQLConnection {
+  final func usable() throws(StoreError) -> any StoreConnection {
     guard let connection else {
       throw StoreError(.invalidArgument, "the transaction was used after its body returned")
     }
@@ -72,16 +72,19 @@ public final class WriteTransaction: ReadTransaction {
   /// leave anything behind for `StoreConfiguration.beforeCommit`.
   public let usesSavepoint: Bool
 
-  init(_ connection: SQLConnection, usesSavepoint: Bool) {
+  init(_ connection: any StoreConnection, usesSavepoint: Bool) {
     self.usesSavepoint = usesSavepoint
     super.init(connection, .writing)
   }
 
-  /// Runs an INSERT, UPDATE or DELETE and returns the number of changed rows.
-  @discardableResult
-  public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
-    let connection = try usable()
-    try connection.forEachRow(sql, arguments, allowed: allowed) { _ in true }
-    return connection.changes
+  /// Runs an INSERT, UPDATE or DELETE.
+  ///
+  /// A server's engine sends it without waiting. Its failure is then thrown by a later statement or by the commit, and
+  /// fails this write only.
+  public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws { try usable().execute(sql, arguments) }
+
+  /// Runs an INSERT, UPDATE or DELETE and returns the number of changed rows. On a server, this waits for an answer.
+  public func executeCounting(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
+    try usable().executeCounting(sql, arguments)
   }
 }

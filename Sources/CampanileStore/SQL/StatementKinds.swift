@@ -3,28 +3,30 @@
 /// Bodies may run SELECT, INSERT, UPDATE and DELETE only. Transaction control, ATTACH, PRAGMA and schema changes are
 /// reserved for the store, because a COMMIT inside a body would acknowledge half of the writes that share its
 /// transaction.
-struct StatementKinds: OptionSet {
-  let rawValue: UInt8
+package struct StatementKinds: OptionSet {
+  package let rawValue: UInt8
 
-  static let queries = StatementKinds(rawValue: 1)
-  static let changes = StatementKinds(rawValue: 2)
-  static let others = StatementKinds(rawValue: 4)
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  static let reading = queries
-  static let writing: StatementKinds = [.queries, .changes]
-  static let all: StatementKinds = [.queries, .changes, .others]
+  package static let queries = StatementKinds(rawValue: 1)
+  package static let changes = StatementKinds(rawValue: 2)
+  package static let others = StatementKinds(rawValue: 4)
+
+  package static let reading = queries
+  package static let writing: StatementKinds = [.queries, .changes]
+  package static let all: StatementKinds = [.queries, .changes, .others]
 
   private static let queryWords = ["SELECT", "WITH", "VALUES"]
   private static let changeWords = ["INSERT", "UPDATE", "DELETE"]
 
   /// The words that begin statements of these kinds.
-  var names: String {
+  package var names: String {
     ((contains(.queries) ? Self.queryWords : []) + (contains(.changes) ? Self.changeWords : []))
       .joined(separator: ", ")
   }
 
   /// Returns the kind of a statement.
-  static func kind(of sql: String) -> StatementKinds {
+  package static func kind(of sql: String) -> StatementKinds {
     let text = sql.utf8
     guard let start = text.firstIndex(where: { !isSpace($0) }) else { return .others }
     let rest = text[start...]

@@ -11,28 +11,33 @@ final class GroupCommitWriter: Sendable {
   /// without this time, the first of them would start a commit that few share.
   private static let gatheringMax = Duration.milliseconds(5)
 
-  private let factory: ConnectionFactory
+  private let engine: any StoreEngine
+  private let configuration: StoreConfiguration
   private let queue: WriteQueue
   private let metrics = Mutex(StoreMetrics())
   /// The state of a writer without a thread.
   private struct Staged {
-    var connection: SQLConnection?
+    var connection: (any StoreConnection)?
     var isScheduled = false
     var isOver = false
   }
   private let staged = Mutex(Staged())
-  private var stage: (any WriterStage)? { factory.configuration.stage }
+  private var stage: (any WriterStage)? { configuration.stage }
   /// Called on the writer's thread after the last commit, with the connection if there is one.
-  private let onEnd: @Sendable (SQLConnection?) -> Void
+  private let onEnd: @Sendable ((any StoreConnection)?) -> Void
 
-  init(factory: ConnectionFactory, onEnd: @escaping @Sendable (SQLConnection?) -> Void) {
-    self.factory = factory
+  init(
+    _ engine: any StoreEngine, _ configuration: StoreConfiguration,
+    onEnd: @escaping @Sendable ((any StoreConnection)?) -> Void
+  ) {
+    self.engine = engine
+    self.configuration = configuration
     self.onEnd = onEnd
-    queue = WriteQueue(path: factory.path, itemsMax: factory.configuration.pendingWritesMax)
+    queue = WriteQueue(path: engine.place, itemsMax: configuration.pendingWritesMax)
   }
 
   /// Starts the thread, which then owns the connection.
-  func start(_ connection: SQLConnection) {
+  func start(_ connection: any StoreConnection) {
     guard stage == nil else { return staged.withLock { $0.connection = connection } }
     let thread = Thread { self.loop(connection) }
     thread.name = "store-writer"
@@ -72,9 +77,9 @@ final class GroupCommitWriter: Sendable {
     return snapshot
   }
 
-  private func loop(_ first: SQLConnection) {
-    var connection: SQLConnection? = first
-    let batchMax = max(1, factory.configuration.batchWritesMax)
+  private func loop(_ first: any StoreConnection) {
+    var connection: (any StoreConnection)? = first
+    let batchMax = max(1, configuration.batchWritesMax)
     while let items = queue.take(batchMax) {
       process(items, &connection)
     }
@@ -82,11 +87,11 @@ final class GroupCommitWriter: Sendable {
   }
 
   /// Runs the items in as many transactions as failures require. Each pass finishes at least one item.
-  private func process(_ items: [PendingWrite], _ connection: inout SQLConnection?) {
+  private func process(_ items: [PendingWrite], _ connection: inout (any StoreConnection)?) {
     var rest = items[...]
     while !rest.isEmpty {
       do throws(StoreError) {
-        let current: SQLConnection
+        let current: any StoreConnection
         if let connection { current = connection } else { current = try reopen() }
         connection = current
         if let failure = runTransaction(&rest, current), failure.discredits {
@@ -102,11 +107,12 @@ final class GroupCommitWriter: Sendable {
   /// Runs one transaction: takes items off the front, then others that have arrived in the meantime.
   ///
   /// - Returns: The error if the transaction was lost.
-  private func runTransaction(_ rest: inout ArraySlice<PendingWrite>, _ connection: SQLConnection) -> StoreError? {
+  private func runTransaction(_ rest: inout ArraySlice<PendingWrite>, _ connection: any StoreConnection) -> StoreError?
+  {
     let begun = ContinuousClock.now
     var transaction: BatchTransaction
     do throws(StoreError) {
-      transaction = try BatchTransaction(connection, onBegin: factory.configuration.onBegin)
+      transaction = try BatchTransaction(connection, onBegin: configuration.onBegin)
     } catch {
       for item in rest { item.finish(error) }
       rest = []
@@ -119,7 +125,7 @@ final class GroupCommitWriter: Sendable {
       while true {
         if rest.isEmpty, !hasTakenMore || ContinuousClock.now - begun < Self.gatheringMax {
           hasTakenMore = true
-          let room = factory.configuration.batchWritesMax - transaction.joined.count
+          let room = configuration.batchWritesMax - transaction.joined.count
           if room > 0 { rest = queue.takeMore(room)[...] }
         }
         guard let item = rest.popFirst() else { break }
@@ -127,10 +133,10 @@ final class GroupCommitWriter: Sendable {
         try transaction.add(item)
         current = nil
       }
-      if let completion = factory.configuration.beforeCommit { try transaction.complete(completion) }
-      committing = ContinuousClock.now
-      try stage?.willCommit()
-      try transaction.commit()
+      try transaction.finish(configuration.beforeCommit) { () throws(StoreError) in
+        committing = ContinuousClock.now
+        try stage?.willCommit()
+      }
       try stage?.didCommit()
     } catch {
       transaction.rollBack()
@@ -154,21 +160,20 @@ final class GroupCommitWriter: Sendable {
       writes: failure == nil ? transaction.joined.count : 0, transactionNs: (now - begun).nanoseconds,
       commitNs: (now - committing).nanoseconds, pendingWrites: queue.count, failure: failure)
     metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count) }
-    factory.configuration.observer?(commit)
+    configuration.observer?(commit)
   }
 
   /// Closes a connection after a failed write or sync, because its state cannot be trusted. The kernel may have dropped
   /// dirty pages and would report the next sync as successful.
-  private func discard(_ connection: inout SQLConnection?) {
+  private func discard(_ connection: inout (any StoreConnection)?) {
     try? connection?.close()
     connection = nil
   }
 
-  private func reopen() throws(StoreError) -> SQLConnection {
-    let connection = try factory.writer()
+  private func reopen() throws(StoreError) -> any StoreConnection {
+    let connection = try engine.openWriter()
     metrics.withLock { $0.reopens += 1 }
-    // Frames of the failed commit may follow the valid log. Truncate it so that a crash cannot bring them back.
-    try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.tidy(connection)
     return connection
   }
 }
@@ -191,7 +196,7 @@ extension GroupCommitWriter {
       staged.isScheduled = false
       return staged.connection
     }
-    let items = queue.takeMore(max(1, factory.configuration.batchWritesMax))
+    let items = queue.takeMore(max(1, configuration.batchWritesMax))
     if !items.isEmpty { process(items, &connection) }
     staged.withLock { $0.connection = connection }
     if queue.count > 0 { scheduleStep() } else if queue.isClosed { end() }
@@ -201,7 +206,7 @@ extension GroupCommitWriter {
   func abandon() {
     guard stage != nil else { return }
     queue.close()
-    let failure = StoreError(.closed, "the store was abandoned", path: factory.path)
+    let failure = StoreError(.closed, "the store was abandoned", path: engine.place)
     for item in queue.takeMore(.max) { item.finish(failure) }
     end()
   }

@@ -48,7 +48,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
     }
     // Reads one more key than the page holds, to find out whether there is a next page.
     let found = try await Self.mapping {
-      try keys.repository.list(after: cursor, count: count + 1, includingRevoked: request.includeRevoked)
+      try await keys.repository.list(after: cursor, count: count + 1, includingRevoked: request.includeRevoked)
     }
     var response = ListApiKeysResponse(apiKeys: found.prefix(count).map { ApiKey($0) })
     if found.count > count {

@@ -18,8 +18,8 @@ struct ApiKeyRepository: Sendable {
   }
 
   /// Calls `body` with every key, in no particular order.
-  func forEach(_ body: (StoredApiKey) -> Void) throws {
-    try store.readSingle { transaction in
+  func forEach(_ body: @Sendable (StoredApiKey) -> Void) async throws {
+    try await store.readSingle { transaction in
       try transaction.forEach("SELECT \(Self.columns) FROM api_keys") { row in
         body(try Self.key(row))
         return true
@@ -27,8 +27,8 @@ struct ApiKeyRepository: Sendable {
     }
   }
 
-  func find(_ id: String) throws -> StoredApiKey? {
-    try store.readSingle { try Self.find(id, in: $0) }
+  func find(_ id: String) async throws -> StoredApiKey? {
+    try await store.readSingle { try Self.find(id, in: $0) }
   }
 
   /// Stores a new key.
@@ -89,12 +89,12 @@ struct ApiKeyRepository: Sendable {
   }
 
   /// Returns up to `count` keys after `cursor`, newest first.
-  func list(after cursor: Cursor?, count: Int, includingRevoked: Bool) throws -> [StoredApiKey] {
+  func list(after cursor: Cursor?, count: Int, includingRevoked: Bool) async throws -> [StoredApiKey] {
     let filter = includingRevoked ? "" : " AND revoked_at_ms IS NULL"
     let sql =
       "SELECT \(Self.columns) FROM api_keys WHERE (created_at_ms, id) < ($1, $2)\(filter)"
       + " ORDER BY created_at_ms DESC, id DESC LIMIT $3"
-    return try store.readSingle { transaction in
+    return try await store.readSingle { transaction in
       try transaction.query(
         sql, [.integer(cursor?.createdAtMs ?? .max), .text(cursor?.id ?? ""), .int(count)], Self.key)
     }

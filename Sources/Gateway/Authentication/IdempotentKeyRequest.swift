@@ -83,7 +83,7 @@ struct IdempotentKeyRequest: Sendable {
   ///
   /// - Returns: The number of deleted responses.
   static func deleteExpired(nowMs: Int64, in transaction: WriteTransaction) throws -> Int {
-    try transaction.execute(
+    try transaction.executeCounting(
       """
       DELETE FROM api_key_requests WHERE (principal, method, request_id) IN (
         SELECT principal, method, request_id FROM api_key_requests WHERE expires_at_ms <= $1

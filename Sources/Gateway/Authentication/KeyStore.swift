@@ -16,7 +16,7 @@ final class KeyStore: Sendable {
   }
 
   /// Reads every key into memory. Call once, before the server starts.
-  func load() throws { try repository.forEach { ring.add($0) } }
+  func load() async throws { try await repository.forEach { ring.add($0) } }
 
   /// Creates a key and returns it with its secret, which is not stored.
   ///
@@ -46,7 +46,7 @@ final class KeyStore: Sendable {
   ) async throws -> (key: StoredApiKey, secret: CallerSecret, replaced: StoredApiKey)? {
     let nowMs = ring.nowMs()
     let secret = try CallerSecret.random(.key)
-    guard let old = try repository.find(id) else { return nil }
+    guard let old = try await repository.find(id) else { return nil }
     let lifetimeMs = expiresAtMs.map { max(1, $0 - nowMs) } ?? old.lifetimeMs
     let key = StoredApiKey(
       id: try StoredApiKey.randomID(), digest: secret.digest, principal: old.principal, scopes: old.scopes,
@@ -61,7 +61,7 @@ final class KeyStore: Sendable {
 
   /// Revokes a key: in memory first, so that no call that begins after this one is accepted with it.
   func revoke(_ id: String) async throws -> StoredApiKey? {
-    guard try repository.find(id) != nil else { return nil }
+    guard try await repository.find(id) != nil else { return nil }
     ring.revoke(id)
     onRevoke()
     return try await repository.revoke(id, nowMs: ring.nowMs())

@@ -63,10 +63,10 @@ struct AuditEventRepository: Sendable {
   }
 
   /// Returns up to `count` events with ids below `before`, newest first.
-  func list(before: Int64?, action: AuditEvent.Action, count: Int) throws -> [StoredAuditEvent] {
+  func list(before: Int64?, action: AuditEvent.Action, count: Int) async throws -> [StoredAuditEvent] {
     let filter = action == .unspecified ? "" : " AND action = $3"
     let values: [SQLValue] = [.integer(before ?? .max), .int(count)]
-    return try store.readSingle { transaction in
+    return try await store.readSingle { transaction in
       try transaction.query(
         "SELECT \(Self.columns) FROM audit_events WHERE id < $1\(filter) ORDER BY id DESC LIMIT $2",
         action == .unspecified ? values : values + [.integer(Int64(action.rawValue))]

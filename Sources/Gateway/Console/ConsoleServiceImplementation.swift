@@ -83,7 +83,7 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
     let kind = "e\(request.action.rawValue)"
     let start = try PagePosition.decode(request.pageToken, kind: kind)
     let found = try await AccessServiceImplementation.mapping {
-      try sessions.audit.repository.list(before: start?.number, action: request.action, count: count + 1)
+      try await sessions.audit.repository.list(before: start?.number, action: request.action, count: count + 1)
     }
     var response = ListAuditEventsResponse()
     response.events = found.prefix(count).map { ConsoleSessionView.event($0) }

@@ -12,8 +12,8 @@ struct ConsoleSessionRepository: Sendable {
     + "ends_at_ms, used_at_ms, address, user_agent"
 
   /// Calls `body` with every session, in no particular order.
-  func forEach(_ body: (StoredConsoleSession) -> Void) throws {
-    try store.readSingle { transaction in
+  func forEach(_ body: @Sendable (StoredConsoleSession) -> Void) async throws {
+    try await store.readSingle { transaction in
       try transaction.forEach("SELECT \(Self.columns) FROM console_sessions") { row in
         body(try Self.session(row))
         return true

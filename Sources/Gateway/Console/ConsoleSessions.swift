@@ -46,8 +46,8 @@ package final class ConsoleSessions: Sendable {
   var count: Int { state.withLock { $0.byID.count } }
 
   /// Reads every session into memory, after the keys. Sessions of deleted keys are dropped.
-  func load() throws {
-    try repository.forEach { stored in
+  func load() async throws {
+    try await repository.forEach { stored in
       let parent = stored.keyID.isEmpty ? nil : keys.entry(id: stored.keyID)
       guard stored.keyID.isEmpty || parent != nil else { return }
       add(session(stored, parent: parent, lodgeToken: nil))

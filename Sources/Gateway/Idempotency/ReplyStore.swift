@@ -30,8 +30,8 @@ final class ReplyStore: Sendable {
   }
 
   /// Counts the stored responses. Call once, before the server starts.
-  func load() throws {
-    let found = try store.readSingle { try ReplyTable.usage(in: $0) }
+  func load() async throws {
+    let found = try await store.readSingle { try ReplyTable.usage(in: $0) }
     usage.withLock { $0 = found }
   }
 

@@ -63,7 +63,7 @@ struct ActionRunner: Sendable {
     }
     guard begun.state == .running else { return begun }
     // A repeated request returns the current state of the run and does not send a request itself.
-    return isNew ? try await attempt(begun, user: user) : try repository.run(begun.id, user: user) ?? begun
+    return isNew ? try await attempt(begun, user: user) : try await repository.run(begun.id, user: user) ?? begun
   }
 
   /// Postpones the timers of due attempts until these would count as lost. Returns the timers that had not changed.
@@ -80,7 +80,7 @@ struct ActionRunner: Sendable {
 
   /// Performs the next attempt of a run.
   func retry(_ runID: String, user: String) async throws {
-    guard let run = try repository.run(runID, user: user), run.state == .retrying || run.state == .running else {
+    guard let run = try await repository.run(runID, user: user), run.state == .retrying || run.state == .running else {
       return try await repository.write { try repository.clearTimer(.actionRetry, runID, user: user, $0) }
     }
     _ = try await attempt(run, user: user)
@@ -158,14 +158,14 @@ struct ActionRunner: Sendable {
     let action = run.action ?? Action()
     var notification = Notification()
     do {
-      notification = try repository.notification(run.notificationId, user: user)
+      notification = try await repository.notification(run.notificationId, user: user)
     } catch {
       // The notification has been deleted: the receiver still gets its id.
       notification.id = run.notificationId
     }
     let request: HTTPActionRequest?
     if action.type == .webhook {
-      guard let webhook = try? repository.webhook(action.value, user: user) else {
+      guard let webhook = try? await repository.webhook(action.value, user: user) else {
         return HTTPActionResult(
           status: 0, reason: .init(rawValue: Reason.webhookNotFound.rawValue), message: "the webhook does not exist",
           isRetryable: false, retryAfterMs: nil)

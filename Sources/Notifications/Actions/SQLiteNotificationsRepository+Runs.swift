@@ -36,18 +36,18 @@ extension SQLiteNotificationsRepository {
       [.blob(run.jsonUTF8Bytes()), .text(user), .text(run.id)])
   }
 
-  func run(_ id: String, user: String) throws -> ActionRun? {
-    try readSingle { try $0.queryOne(Self.runSQL, [.text(user), .text(id)], Self.actionRun) }
+  func run(_ id: String, user: String) async throws -> ActionRun? {
+    try await readSingle { try $0.queryOne(Self.runSQL, [.text(user), .text(id)], Self.actionRun) }
   }
 
   /// Returns one page, newest first.
-  func runs(_ query: PositionQuery, of notificationID: String?) throws -> PageRows<ActionRun> {
+  func runs(_ query: PositionQuery, of notificationID: String?) async throws -> PageRows<ActionRun> {
     // Greater than every id, because ids have only lower-case letters and digits after the prefix.
     var arguments: [SQLValue] = [
       .text(query.user), .text(query.position.first ?? "r_~"), .int(query.pageSize + 1),
     ]
     if let notificationID { arguments.append(.text(notificationID)) }
-    return try readSingle { transaction in
+    return try await readSingle { [arguments] transaction in
       var rows = PageRows<ActionRun>(countMax: query.pageSize)
       try transaction.forEach(notificationID == nil ? Self.runsSQL : Self.runsOfNotificationSQL, arguments) { row in
         rows.add(try Self.actionRun(row), sizeBytes: try row.bytes(0).count)
@@ -57,15 +57,15 @@ extension SQLiteNotificationsRepository {
   }
 
   /// Returns the webhook with its unmasked headers, for sending; never use it in a response.
-  func webhook(_ id: String, user: String) throws -> Webhook? {
-    try readSingle { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
+  func webhook(_ id: String, user: String) async throws -> Webhook? {
+    try await readSingle { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
   }
 
   /// Throws NOT_FOUND, naming `field`.
-  func template(_ id: String, user: String, field: String) throws(RPCError) -> Template {
+  func template(_ id: String, user: String, field: String) async throws(RPCError) -> Template {
     let found: Template?
     do {
-      found = try readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
+      found = try await readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
     } catch let failure as RPCError {
       throw failure
     } catch {

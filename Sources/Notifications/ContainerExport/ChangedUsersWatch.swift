@@ -24,10 +24,10 @@ struct ChangedUsersWatch: Sendable {
     // Subscribe before reading the log, so that no commit is missed.
     let signal = try hub.add(user: Self.scope)
     defer { hub.remove(signal, user: Self.scope) }
-    var position = try start(resumeToken)
+    var position = try await start(resumeToken)
     try await send(response(.started(.init()), position))
     while true {
-      let (users, last) = try changed(after: position)
+      let (users, last) = try await changed(after: position)
       if users.isEmpty {
         try await signal.wait()
         continue
@@ -37,8 +37,8 @@ struct ChangedUsersWatch: Sendable {
     }
   }
 
-  private func start(_ text: String) throws -> Int64 {
-    try store.read { transaction in
+  private func start(_ text: String) async throws -> Int64 {
+    try await store.read { transaction in
       let last = try transaction.lastChange()
       guard !text.isEmpty else { return last }
       let token = try ResumeToken(text, user: Self.scope)
@@ -48,8 +48,8 @@ struct ChangedUsersWatch: Sendable {
   }
 
   /// Returns each changed user once, and the sequence of the last change that was read.
-  private func changed(after position: Int64) throws -> (users: [String], last: Int64) {
-    try store.read { transaction in
+  private func changed(after position: Int64) async throws -> (users: [String], last: Int64) {
+    try await store.read { transaction in
       let first = try transaction.queryOne(NotificationChangeLog.firstSQL) { try $0.integer(0) } ?? 0
       guard first <= position + 1 else { throw ChangeLogTable.tokenTooOld }
       var users: [String] = []

@@ -16,8 +16,8 @@ enum ContainerRows {
   /// Returns at most `notificationsMax` notifications, newest first, without those of orphan buckets.
   static func read(
     user: String, notificationsMax: Int, _ store: Store
-  ) throws -> (buckets: [Bucket], notifications: [Notification]) {
-    try store.read { transaction in
+  ) async throws -> (buckets: [Bucket], notifications: [Notification]) {
+    try await store.read { transaction in
       let buckets = try transaction.query(bucketsSQL, [.text(user), .int(bucketsMax)], BucketRow.bucket)
       let known = Set(buckets.map(\.id))
       var notifications: [Notification] = []

@@ -59,7 +59,7 @@ struct AlertFeed: Sendable {
   func step() async throws -> Int {
     let entries: [ChangeFeed.Entry]
     do {
-      entries = try feed.next(rowsMax: Self.batchMax)
+      entries = try await feed.next(rowsMax: Self.batchMax)
     } catch let error as RPCError where error.reason == Reason.tokenTooOld.rawValue {
       // The cursor is older than the retained log: these alerts are too old to deliver, so skip to the end.
       try await feed.acknowledge(through: try feed.lastSequence())
@@ -70,7 +70,9 @@ struct AlertFeed: Sendable {
     var alerts: [Alert] = []
     var seen: Set<String> = []
     for entry in entries where entry.change.isAlert {
-      guard let request = try request(entry), seen.insert("\(entry.user) \(request.alertId)").inserted else { continue }
+      guard let request = try await request(entry), seen.insert("\(entry.user) \(request.alertId)").inserted else {
+        continue
+      }
       alerts.append(Alert(request: request, trace: entry.trace))
     }
     try await send(alerts)
@@ -78,10 +80,10 @@ struct AlertFeed: Sendable {
     return entries.count
   }
 
-  private func request(_ entry: ChangeFeed.Entry) throws -> SendAlertRequest? {
+  private func request(_ entry: ChangeFeed.Entry) async throws -> SendAlertRequest? {
     guard let notification = entry.change.notification else { return nil }
-    let counts = try repository.unreadCounts(user: entry.user)
-    let bucket = try? repository.bucket(notification.bucketId, user: entry.user)
+    let counts = try await repository.unreadCounts(user: entry.user)
+    let bucket = try? await repository.bucket(notification.bucketId, user: entry.user)
     var request = AlertRules.request(
       notification, user: entry.user, bucket: bucket, unreadCount: Int64(counts.total), category: category,
       nowMs: repository.clockMs())

@@ -43,8 +43,8 @@ struct SummaryRelay: Sendable {
   ) async throws -> OutboxDelivery {
     var request = PutUnreadSummaryRequest(userId: user)
     // Read the sequence first: if the summary is newer than its sequence, another summary follows anyway.
-    request.sequence = try repository.lastChange()
-    request.summary = try repository.unreadSummary(user: user)
+    request.sequence = try await repository.lastChange()
+    request.summary = try await repository.unreadSummary(user: user)
     do {
       let response = try await pusher.put(request)
       // The receiver knows a higher sequence: this store was restored from a backup, but its summary is still the

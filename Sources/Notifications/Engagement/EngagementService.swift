@@ -52,7 +52,7 @@ public struct EngagementService: EngagementServiceProtocol {
   ) async throws -> GetNotificationEngagementResponse {
     let user = try context.requireUser()
     return GetNotificationEngagementResponse(
-      engagement: try repository.engagement(of: request.notificationId, user: user))
+      engagement: try await repository.engagement(of: request.notificationId, user: user))
   }
 
   public func listBucketEngagement(
@@ -64,7 +64,7 @@ public struct EngagementService: EngagementServiceProtocol {
       page: try PositionQuery(
         user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["engagement", request.bucketId],
         parts: 1, limits: limits))
-    let (found, totals, token) = try repository.bucketEngagement(query)
+    let (found, totals, token) = try await repository.bucketEngagement(query)
     let (notifications, nextPageToken) = query.page.page(found) { [$0.notificationId] }
     return ListBucketEngagementResponse(
       notifications: notifications, nextPageToken: nextPageToken, totals: totals,
@@ -76,10 +76,10 @@ public struct EngagementService: EngagementServiceProtocol {
   ) async throws -> ListEngagementChangesResponse {
     let user = try context.requireUser()
     try request.checkConstraints()
-    var position = try repository.engagementStart(
+    var position = try await repository.engagementStart(
       resumeToken: request.resumeToken, bucketID: request.bucketId, user: user)
     let pageSize = Paging.size(request.pageSize, limits)
-    let rows = try repository.engagementChanges(
+    let rows = try await repository.engagementChanges(
       after: position.sequence, bucketID: request.bucketId, user: user, rowsMax: pageSize + 1)
     let page = rows.prefix(request.resumeToken.isEmpty ? 0 : pageSize)
     if let last = page.last { position.sequence = last.sequence }

@@ -18,12 +18,12 @@ struct EngagementWatch: Sendable {
     // Subscribe before reading the log, so that no commit is missed.
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
-    var position = try repository.engagementStart(
+    var position = try await repository.engagementStart(
       resumeToken: request.resumeToken, bucketID: request.bucketId, user: user)
     let scope = EngagementQuery.scope(request.bucketId, user: user)
     try await send(WatchEngagementChangesResponse(resumeToken: position.text(user: scope), event: .started(.init())))
     while true {
-      let changes = try repository.engagementChanges(
+      let changes = try await repository.engagementChanges(
         after: position.sequence, bucketID: request.bucketId, user: user, rowsMax: max(1, pageRows))
       if changes.isEmpty { try await signal.wait() }
       for change in changes {

@@ -68,7 +68,7 @@ extension SQLiteNotificationsRepository {
     let outcome = Int64(EngagementRules.outcome(draft.kind).rawValue)
     // The log has one record for a device, push, outcome and millisecond, so simultaneous actions get the next ones.
     for recordMs in eventMs..<(eventMs + Int64(EngagementRules.reportsPerCopyMax)) {
-      let added = try transaction.execute(
+      let added = try transaction.executeCounting(
         Self.recordSQL,
         key + [
           .integer(recordMs), .text(draft.deviceID), .integer(outcome), .text(draft.actionID), .null,

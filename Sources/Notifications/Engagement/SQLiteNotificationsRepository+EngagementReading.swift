@@ -8,8 +8,8 @@ import CampanileStore
 /// Reads counts and the log of reports, for publishers.
 extension SQLiteNotificationsRepository {
   /// Returns the counts of a notification. Throws NOT_FOUND for it, and PERMISSION_DENIED below publisher.
-  func engagement(of id: String, user: String) throws -> NotificationEngagement {
-    try read { transaction in
+  func engagement(of id: String, user: String) async throws -> NotificationEngagement {
+    try await read { transaction in
       let stored = try transaction.queryOne(
         Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
       guard let stored else { throw RPCError.notificationNotFound(id, field: "notificationId") }
@@ -51,10 +51,10 @@ extension SQLiteNotificationsRepository {
 
   /// Returns one page of a bucket's notifications with reports, newest first, the sums of the bucket, and the token of
   /// the present. The position of `query` is the id of a notification.
-  func bucketEngagement(_ query: EngagementQuery) throws -> (
+  func bucketEngagement(_ query: EngagementQuery) async throws -> (
     notifications: [NotificationEngagement], totals: EngagementCounts, token: ResumeToken
   ) {
-    try read { transaction in
+    try await read { transaction in
       let owner = try publisherBucketOwner(query.bucketID, user: query.page.user, transaction)
       let key: [SQLValue] = [.text(owner), .text(query.bucketID)]
       let rows = try transaction.query(
@@ -73,8 +73,8 @@ extension SQLiteNotificationsRepository {
 
   /// Returns the position where a watch of a bucket's reports begins. Throws the errors of `publisherBucketOwner`,
   /// INVALID_ARGUMENT for a token of another watch, and OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func engagementStart(resumeToken: String, bucketID: String, user: String) throws -> ResumeToken {
-    try read { transaction in
+  func engagementStart(resumeToken: String, bucketID: String, user: String) async throws -> ResumeToken {
+    try await read { transaction in
       _ = try publisherBucketOwner(bucketID, user: user, transaction)
       let log = try engagementLog(transaction)
       if resumeToken.isEmpty { return ResumeToken(epoch: epoch, sequence: log.last) }
@@ -90,8 +90,8 @@ extension SQLiteNotificationsRepository {
   /// bucket, and PERMISSION_DENIED below publisher.
   func engagementChanges(
     after sequence: Int64, bucketID: String, user: String, rowsMax: Int
-  ) throws -> [LoggedEngagement] {
-    try read { transaction in
+  ) async throws -> [LoggedEngagement] {
+    try await read { transaction in
       let owner = try publisherBucketOwner(bucketID, user: user, transaction)
       let key: [SQLValue] = [.text(owner), .text(bucketID)]
       let rows = try transaction.query(

@@ -64,7 +64,7 @@ struct NotificationRetention: Sendable {
       Self.deliveriesSQL, Self.runsSQL, Self.invitationsSQL, Self.inviteCodesSQL, EngagementTable.oldCountsSQL,
     ]
     for sql in statements {
-      count += try await repeating { try $0.execute(sql, [.integer(cutoff), .int(rowsMax)]) }
+      count += try await repeating { try $0.executeCounting(sql, [.integer(cutoff), .int(rowsMax)]) }
     }
     return count
   }
@@ -111,7 +111,7 @@ struct NotificationRetention: Sendable {
       try drop(deleted, user: user, transaction)
       return deleted.count
     }
-    let keys = try transaction.execute(keysSQL, key)
+    let keys = try transaction.executeCounting(keysSQL, key)
     try transaction.execute(EngagementTable.dropCountsSQL, key)
     try transaction.clearTimers(of: id, user: user)
     try transaction.execute(deleteBucketSQL, key)

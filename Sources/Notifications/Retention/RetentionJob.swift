@@ -63,14 +63,14 @@ struct RetentionJob: Sendable {
   func run(nowMs: Int64) async throws -> Int {
     var deleted = 0
     var commitsLeft = commitsMax
-    var position = try store.readSingle { transaction in
+    var position = try await store.readSingle { transaction in
       try transaction.queryOne(Self.cursorSQL) { (try $0.text(0), try $0.text(1)) }
     }
     let start = position
     var looked = 0
     while looked < bucketsMax {
       let (user, id) = position ?? ("", "")
-      let candidates = try store.readSingle { transaction in
+      let candidates = try await store.readSingle { [looked] transaction in
         try transaction.query(
           Self.bucketsSQL, [.text(user), .text(id), .int(min(Self.pageRows, bucketsMax - looked))], Candidate.init)
       }
@@ -119,7 +119,9 @@ struct RetentionJob: Sendable {
     var deleted = 0
     let rowsMax = max(1, batchRows)
     // Most buckets have nothing due, so check that without a write.
-    guard try store.read({ try !Self.due(candidate, nowMs: nowMs, rowsMax: 1, $0).isEmpty }) else { return (0, true) }
+    guard try await store.read({ try !Self.due(candidate, nowMs: nowMs, rowsMax: 1, $0).isEmpty }) else {
+      return (0, true)
+    }
     while true {
       guard commitsLeft > 0 else { return (deleted, false) }
       commitsLeft -= 1
@@ -139,6 +141,6 @@ struct RetentionJob: Sendable {
   private func move(from start: (String, String)?, to position: (String, String)?) async throws {
     let (user, id) = position ?? ("", "")
     guard start?.0 ?? "" != user || start?.1 ?? "" != id else { return }
-    _ = try await store.write { try $0.execute(Self.setCursorSQL, [.text(user), .text(id)]) }
+    try await store.write { try $0.execute(Self.setCursorSQL, [.text(user), .text(id)]) }
   }
 }

@@ -70,7 +70,7 @@ extension WriteTransaction {
     if !expected.isEmpty, let found = try automation(kind, id, user: user, as: M.self), etag(found) != expected {
       throw RPCError.etagMismatch(field: "etag", current: etag(found))
     }
-    let count = try execute(AutomationTable.deleteSQL, [.text(user), .integer(kind.rawValue), .text(id)])
+    let count = try executeCounting(AutomationTable.deleteSQL, [.text(user), .integer(kind.rawValue), .text(id)])
     if count == 0 { throw kind.notFound(id, field: field) }
   }
 

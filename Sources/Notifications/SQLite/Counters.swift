@@ -15,7 +15,7 @@ struct CountChange: Sendable, Hashable {
 extension WriteTransaction {
   /// Adds to a bucket's counts. Returns false if the user has no such bucket.
   func addToBucket(_ id: String, _ change: CountChange, user: String) throws -> Bool {
-    try execute(
+    try executeCounting(
       """
       UPDATE buckets SET notification_count = notification_count + $1, unread_count = unread_count + $2
       WHERE user_id = $3 AND id = $4
@@ -24,7 +24,7 @@ extension WriteTransaction {
 
   /// Adds to the user's counts. Returns false if the result would exceed `notificationsMax` notifications.
   func addToUser(_ user: String, _ change: CountChange, notificationsMax: Int? = nil) throws -> Bool {
-    try execute(
+    try executeCounting(
       """
       UPDATE users SET notification_count = notification_count + $1, unread_count = unread_count + $2
       WHERE user_id = $3 AND notification_count <= $4

@@ -21,8 +21,8 @@ extension SQLiteAutomationRepository {
     }
   }
 
-  func heartbeats(_ query: AutomationQuery) throws -> PageRows<Heartbeat> {
-    try readSingle { try $0.automation(query, as: Heartbeat.self) }
+  func heartbeats(_ query: AutomationQuery) async throws -> PageRows<Heartbeat> {
+    try await readSingle { try $0.automation(query, as: Heartbeat.self) }
   }
 
   func beat(_ id: String, user: String, idempotency: IdempotentRequest?) async throws -> Heartbeat {

@@ -49,14 +49,14 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     }
   }
 
-  func template(_ id: String, user: String) throws -> Template {
-    let template = try readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
+  func template(_ id: String, user: String) async throws -> Template {
+    let template = try await readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
     guard let template else { throw AutomationKind.template.notFound(id, field: "templateId") }
     return template
   }
 
-  func templates(_ query: AutomationQuery) throws -> PageRows<Template> {
-    try readSingle { try $0.automation(query, as: Template.self) }
+  func templates(_ query: AutomationQuery) async throws -> PageRows<Template> {
+    try await readSingle { try $0.automation(query, as: Template.self) }
   }
 
   func updateTemplate(_ change: Template, fields: [TemplateField], user: String) async throws -> Template {
@@ -105,8 +105,8 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     }
   }
 
-  func webhooks(_ query: AutomationQuery) throws -> PageRows<Webhook> {
-    try readSingle { try $0.automation(query, as: Webhook.self) }
+  func webhooks(_ query: AutomationQuery) async throws -> PageRows<Webhook> {
+    try await readSingle { try $0.automation(query, as: Webhook.self) }
   }
 
   func updateWebhook(_ change: Webhook, fields: [WebhookField], user: String) async throws -> Webhook {

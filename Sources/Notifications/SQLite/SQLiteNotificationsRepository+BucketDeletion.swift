@@ -45,7 +45,7 @@ extension SQLiteNotificationsRepository {
       let nowMs = clockMs()
       try withdraw(of: id, owner: user, transaction)
       for member in members {
-        let hidden = try transaction.execute(Self.hideBucketSQL, [.integer(nowMs), .text(member), .text(id)])
+        let hidden = try transaction.executeCounting(Self.hideBucketSQL, [.integer(nowMs), .text(member), .text(id)])
         guard hidden > 0 else { continue }
         if member == user {
           try releaseBucket(of: member, transaction)
@@ -126,7 +126,7 @@ extension SQLiteNotificationsRepository {
       }
       var former: [String] = []
       for member in members {
-        guard try transaction.execute(Self.showBucketSQL, [.text(member), .text(id)]) > 0 else { continue }
+        guard try transaction.executeCounting(Self.showBucketSQL, [.text(member), .text(id)]) > 0 else { continue }
         if member == user {
           try reserveBucket(of: member, transaction)
         } else {
@@ -146,7 +146,7 @@ extension SQLiteNotificationsRepository {
     }
     for member in former { try await finishShare(id, of: member) }
     for member in members { try await refillBucket(id, user: member) }
-    return try bucket(id, user: user)
+    return try await bucket(id, user: user)
   }
 
   /// Restores the notifications deleted with a bucket. A repeated call continues the work.

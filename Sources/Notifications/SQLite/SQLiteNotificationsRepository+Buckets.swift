@@ -47,7 +47,7 @@ extension SQLiteNotificationsRepository {
 
   /// Counts one more bucket of a user, who may be new.
   func reserveBucket(of user: String, _ transaction: WriteTransaction) throws {
-    let joined = try transaction.execute(
+    let joined = try transaction.executeCounting(
       """
       INSERT INTO users (user_id, bucket_count, notification_count, unread_count, compacted_through)
       VALUES ($1, 1, 0, 0, 0)
@@ -63,22 +63,22 @@ extension SQLiteNotificationsRepository {
     try transaction.execute("UPDATE users SET bucket_count = bucket_count - 1 WHERE user_id = $1", [.text(user)])
   }
 
-  func bucket(_ id: String, user: String) throws -> Bucket {
-    let bucket = try readSingle { try $0.queryOne(Self.bucketSQL, [.text(user), .text(id)], BucketRow.bucket) }
+  func bucket(_ id: String, user: String) async throws -> Bucket {
+    let bucket = try await readSingle { try $0.queryOne(Self.bucketSQL, [.text(user), .text(id)], BucketRow.bucket) }
     guard let bucket else { throw RPCError.bucketNotFound(id, field: "bucketId") }
     return bucket
   }
 
   /// Throws NOT_FOUND unless the user has the bucket.
-  func requireBucket(_ id: String, user: String) throws {
-    let version = try readSingle {
+  func requireBucket(_ id: String, user: String) async throws {
+    let version = try await readSingle {
       try $0.queryOne(Self.bucketVersionSQL, [.text(user), .text(id)]) { try $0.integer(0) }
     }
     guard version != nil else { throw RPCError.bucketNotFound(id, field: "bucketId") }
   }
 
-  func buckets(_ query: BucketQuery) throws -> (buckets: PageRows<Bucket>, token: ResumeToken) {
-    try read { transaction in
+  func buckets(_ query: BucketQuery) async throws -> (buckets: PageRows<Bucket>, token: ResumeToken) {
+    try await read { transaction in
       let token = try present(transaction)
       var rows = PageRows<Bucket>(countMax: query.page.pageSize)
       try transaction.forEach(

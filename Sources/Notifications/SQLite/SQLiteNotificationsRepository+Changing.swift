@@ -201,7 +201,7 @@ extension SQLiteNotificationsRepository {
   func markAllRead(bucketID: String?, through last: String, user: String) async throws -> (
     changed: Int, counts: UnreadCounts
   ) {
-    if let bucketID { try requireBucket(bucketID, user: user) }
+    if let bucketID { try await requireBucket(bucketID, user: user) }
     var after = ""
     var changed = 0
     // Bounded by the maximum number of rows.
@@ -214,7 +214,7 @@ extension SQLiteNotificationsRepository {
       guard let end else { break }
       after = end
     }
-    return (changed, try unreadCounts(user: user))
+    return (changed, try await unreadCounts(user: user))
   }
 
   /// Marks one range. Returns the number of marked rows, and the id after which the next range begins; nil after the

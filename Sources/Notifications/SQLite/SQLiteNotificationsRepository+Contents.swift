@@ -45,8 +45,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func content(_ contentID: String, of notificationID: String, user: String) throws -> [UInt8] {
-    let data = try readSingle {
+  func content(_ contentID: String, of notificationID: String, user: String) async throws -> [UInt8] {
+    let data = try await readSingle {
       try $0.queryOne(Self.contentSQL, [.text(user), .text(notificationID), .text(contentID)]) { try $0.bytes(0) }
     }
     guard let data else { throw RPCError.contentNotFound(contentID, field: "contentId") }

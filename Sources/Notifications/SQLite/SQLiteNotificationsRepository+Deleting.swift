@@ -82,7 +82,7 @@ extension SQLiteNotificationsRepository {
     context.add(CountChange(notifications: -1, unread: unread), to: notification.bucketId, of: user)
     try clearTimers(of: notification, user: user, transaction)
     let isKept =
-      try transaction.execute(
+      try transaction.executeCounting(
         "UPDATE users SET deleted_count = deleted_count + 1 WHERE user_id = $1 AND deleted_count < $2",
         [.text(user), .int(keptMax)]) > 0
     guard isKept else { return try dropContents(of: notification, user: user, transaction) }
@@ -156,8 +156,8 @@ extension SQLiteNotificationsRepository {
   }
 
   /// Returns one page, last deleted first.
-  func deletedNotifications(_ query: PositionQuery) throws -> PageRows<Notification> {
-    try readSingle { transaction in
+  func deletedNotifications(_ query: PositionQuery) async throws -> PageRows<Notification> {
+    try await readSingle { transaction in
       var rows = PageRows<Notification>(countMax: query.pageSize)
       let arguments: [SQLValue] = [
         .text(query.user), .integer(query.position.first.flatMap { Int64($0) } ?? .max),

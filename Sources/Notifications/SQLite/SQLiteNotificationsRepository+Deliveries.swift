@@ -20,9 +20,9 @@ extension SQLiteNotificationsRepository {
   /// Returns the delivery log of a notification, oldest first. The immediate hand-over of a new notification has no
   /// record of its own; it is derived from the notification. Throws NOT_FOUND if there is neither a notification nor a
   /// record.
-  func deliveries(of id: String, _ query: PositionQuery) throws -> [DeliveryRecord] {
+  func deliveries(of id: String, _ query: PositionQuery) async throws -> [DeliveryRecord] {
     let after = DeliveryKey(query.position)
-    return try read { transaction in
+    return try await read { transaction in
       var records = try transaction.query(
         Self.deliveriesSQL, [.text(query.user), .text(id)] + after.values + [.int(query.pageSize + 1)],
         Self.deliveryRecord)
@@ -71,7 +71,7 @@ extension SQLiteNotificationsRepository {
         let isKnown = try transaction.queryOne(
           Self.stateSQL, [.text(delivery.userId), .text(delivery.notificationId)], { _ in true })
         guard isKnown == true else { continue }
-        count += try transaction.execute(
+        count += try transaction.executeCounting(
           Self.recordSQL,
           [
             .text(delivery.userId), .text(delivery.notificationId),
@@ -89,12 +89,12 @@ extension SQLiteNotificationsRepository {
     """
 
   /// The sequence of the latest change of all users.
-  func lastChange() throws -> Int64 { try readSingle { try $0.lastChange() } }
+  func lastChange() async throws -> Int64 { try await readSingle { try $0.lastChange() } }
 
   /// Returns the content of the user's Live Activity. It is computed from the stored notifications, so it is never
   /// stale.
-  func unreadSummary(user: String) throws -> UnreadSummary {
-    try read { transaction in
+  func unreadSummary(user: String) async throws -> UnreadSummary {
+    try await read { transaction in
       let size = UnreadSummaryRules.size(try settings(user: user, transaction).summarySize)
       let unread = try transaction.queryOne(ReadTransaction.userUnreadSQL, [.text(user)]) { try $0.integer(0) } ?? 0
       let rows = try transaction.query(

@@ -14,12 +14,12 @@ extension SQLiteNotificationsRepository {
     ORDER BY timers.subject_id LIMIT $5
     """
 
-  func postponedNotifications(_ query: PositionQuery) throws -> PageRows<Notification> {
+  func postponedNotifications(_ query: PositionQuery) async throws -> PageRows<Notification> {
     let arguments: [SQLValue] = [
       .text(query.user), .text(query.position.first ?? ""), .integer(NotificationTimerKind.wake.rawValue),
       .integer(Int64(DeliveryState.postponed.rawValue)), .int(query.pageSize + 1),
     ]
-    return try readSingle { transaction in
+    return try await readSingle { transaction in
       var rows = PageRows<Notification>(countMax: query.pageSize)
       try transaction.forEach(Self.postponedSQL, arguments) { row in
         let notification = try NotificationRow.notification(row)

@@ -48,8 +48,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func publishKeys(of bucketID: String, _ query: PositionQuery) throws -> [PublishKey] {
-    try read { transaction in
+  func publishKeys(of bucketID: String, _ query: PositionQuery) async throws -> [PublishKey] {
+    try await read { transaction in
       let bucket = try administered(bucketID, by: query.user, transaction)
       let arguments: [SQLValue] = [
         .text(bucket.ownerId), .text(bucketID), .text(query.position.first ?? ""), .int(query.pageSize + 1),
@@ -66,15 +66,15 @@ extension SQLiteNotificationsRepository {
   func revokePublishKey(_ id: String, of bucketID: String, by user: String) async throws {
     try await write { transaction in
       let bucket = try administered(bucketID, by: user, transaction)
-      let count = try transaction.execute(
+      let count = try transaction.executeCounting(
         Self.revokeKeySQL, [.text(id), .text(bucket.ownerId), .text(bucketID)])
       guard count > 0 else { throw RPCError.missing("publish key", id, field: "keyId", .publishKeyNotFound) }
     }
   }
 
   /// Returns the owner and the bucket of a valid key. Unknown, revoked and expired keys are indistinguishable.
-  func publishTarget(secretHash: [UInt8]) throws -> (owner: String, bucketID: String) {
-    let found = try readSingle { transaction in
+  func publishTarget(secretHash: [UInt8]) async throws -> (owner: String, bucketID: String) {
+    let found = try await readSingle { transaction in
       try transaction.queryOne(Self.keySQL, [.blob(secretHash)]) { row in
         (owner: try row.text(0), bucketID: try row.text(1), expiresAtMs: try row.integerIfPresent(2))
       }

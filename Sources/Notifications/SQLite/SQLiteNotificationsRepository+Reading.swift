@@ -30,8 +30,8 @@ extension SQLiteNotificationsRepository {
     """
   }
 
-  func notification(_ id: String, user: String) throws -> Notification {
-    let notification = try readSingle { transaction in
+  func notification(_ id: String, user: String) async throws -> Notification {
+    let notification = try await readSingle { transaction in
       try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
     }
     guard let notification else { throw RPCError.notificationNotFound(id, field: "notificationId") }
@@ -40,9 +40,9 @@ extension SQLiteNotificationsRepository {
 
   func notifications(
     _ query: NotificationQuery
-  ) throws -> (notifications: PageRows<Notification>, token: ResumeToken) {
+  ) async throws -> (notifications: PageRows<Notification>, token: ResumeToken) {
     let sql = Self.listSQL(ofBucket: query.bucketID != nil, isUnreadOnly: query.isUnreadOnly)
-    return try read { transaction in
+    return try await read { transaction in
       let token = try present(transaction)
       var arguments: [SQLValue] = [
         .text(query.user), .text(query.lowerID), .text(query.upperID), .int(query.pageSize + 1),

@@ -43,8 +43,8 @@ extension SQLiteNotificationsRepository {
     return notification
   }
 
-  func scheduledNotifications(_ query: PositionQuery) throws -> PageRows<Notification> {
-    try readSingle { transaction in
+  func scheduledNotifications(_ query: PositionQuery) async throws -> PageRows<Notification> {
+    try await readSingle { transaction in
       var rows = PageRows<Notification>(countMax: query.pageSize)
       let arguments: [SQLValue] = [
         .text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1),
@@ -116,7 +116,7 @@ extension SQLiteNotificationsRepository {
 extension WriteTransaction {
   /// Counts one more scheduled notification. Throws RESOURCE_EXHAUSTED if the user already has the maximum.
   func reserveScheduled(of user: String, _ limits: NotificationsLimits) throws {
-    let taken = try execute(
+    let taken = try executeCounting(
       "UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1 AND scheduled_count < $2",
       [.text(user), .int(limits.scheduledPerUserMax)])
     guard taken > 0 else {

@@ -8,8 +8,8 @@ import CampanileStore
 extension SQLiteNotificationsRepository {
   static let settingsSQL = "SELECT settings_json, settings_version FROM users WHERE user_id = $1"
 
-  func settings(user: String) throws -> UserSettings {
-    try readSingle { try settings(user: user, $0) }
+  func settings(user: String) async throws -> UserSettings {
+    try await readSingle { try settings(user: user, $0) }
   }
 
   func settings(user: String, _ transaction: ReadTransaction) throws -> UserSettings {

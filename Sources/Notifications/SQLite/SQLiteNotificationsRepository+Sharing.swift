@@ -132,8 +132,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func shares(of id: String, _ query: PositionQuery) throws -> [BucketShare] {
-    try read { transaction in
+  func shares(of id: String, _ query: PositionQuery) async throws -> [BucketShare] {
+    try await read { transaction in
       let bucket = try administered(id, by: query.user, transaction)
       let arguments: [SQLValue] = [
         .text(id), .text(bucket.ownerId), .text(query.position.first ?? ""), .int(query.pageSize + 1),

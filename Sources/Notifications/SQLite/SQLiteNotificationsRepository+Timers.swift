@@ -24,7 +24,7 @@ extension SQLiteNotificationsRepository {
   /// Makes held notifications due at once, so that they are decided again. Called when the reason for holding may have
   /// ended.
   func hastenReleases(user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    let count = try transaction.execute(
+    let count = try transaction.executeCounting(
       TimerTable.hastenSQL, [.integer(nowMs), .text(user), .integer(NotificationTimerKind.release.rawValue)])
     if count > 0 { notifier.scheduled(nowMs) }
   }

@@ -6,19 +6,19 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
-  func watchStart(resumeToken: String, bucketID: String?, user: String) throws -> ResumeToken {
-    try read { try start(resumeToken: resumeToken, bucketID: bucketID, user: user, $0) }
+  func watchStart(resumeToken: String, bucketID: String?, user: String) async throws -> ResumeToken {
+    try await read { try start(resumeToken: resumeToken, bucketID: bucketID, user: user, $0) }
   }
 
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedChange] {
-    try read { transaction in
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) async throws -> [LoggedChange] {
+    try await read { transaction in
       try ChangeLogTable.checkRetained(token, user: user, transaction)
       return try changes(after: token, user: user, rowsMax: rowsMax, transaction)
     }
   }
 
-  func changes(_ query: ChangesQuery) throws -> ChangesPage {
-    try read { transaction in
+  func changes(_ query: ChangesQuery) async throws -> ChangesPage {
+    try await read { transaction in
       let start = try start(
         resumeToken: query.resumeToken, bucketID: query.bucketID, user: query.user, transaction)
       var page = ChangesPage(start, query)

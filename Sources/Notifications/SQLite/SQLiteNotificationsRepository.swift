@@ -42,5 +42,5 @@ struct SQLiteNotificationsRepository: NotificationsRepository, TimerRepository {
     }
   }
 
-  func unreadCounts(user: String) throws -> UnreadCounts { try read { try $0.unreadCounts(user: user) } }
+  func unreadCounts(user: String) async throws -> UnreadCounts { try await read { try $0.unreadCounts(user: user) } }
 }

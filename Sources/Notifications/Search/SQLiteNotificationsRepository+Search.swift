@@ -13,9 +13,9 @@ extension SQLiteNotificationsRepository {
   static let searchedDocumentSQL = "SELECT user_id, notification_id FROM search_documents WHERE document_id = $1"
 
   func search(_ query: SearchPageQuery) async throws -> SearchPage {
-    if let bucketID = query.bucketID { _ = try bucket(bucketID, user: query.user) }
+    if let bucketID = query.bucketID { _ = try await bucket(bucketID, user: query.user) }
     try await RPCError.convertingStoreErrors { try await SearchIndexer(store: store).catchUp(user: query.user) }
-    return try read { try page(query, $0) }
+    return try await read { try page(query, $0) }
   }
 
   private func page(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> SearchPage {

@@ -30,8 +30,8 @@ struct SearchIndexer: Sendable {
     """
 
   /// Whether there are changes to index or a rebuild is in progress.
-  func hasWork() throws -> Bool {
-    try store.read { transaction in
+  func hasWork() async throws -> Bool {
+    try await store.read { transaction in
       let state = try SearchState(transaction)
       return try state.rebuild != nil || state.sequence < Self.last(transaction)
     }
@@ -72,7 +72,7 @@ struct SearchIndexer: Sendable {
   /// one call.
   func catchUp(user: String) async throws {
     for _ in 0..<max(1, catchUpSteps) {
-      let (isComplete, isFar) = try store.read { transaction in
+      let (isComplete, isFar) = try await store.read { transaction in
         let state = try SearchState(transaction)
         let backlog = try Self.last(transaction) - state.sequence
         let isFar = state.rebuild == nil && backlog > Int64(catchUpSteps * batchBudget)
@@ -86,7 +86,7 @@ struct SearchIndexer: Sendable {
       }
       try await step()
     }
-    let isComplete = try store.read { try SearchState($0).isComplete(for: user, $0) }
+    let isComplete = try await store.read { try SearchState($0).isComplete(for: user, $0) }
     guard isComplete else {
       throw RPCError(.unavailable, "the search index is not up to date yet", .searchIndexBehind, retryAfterMs: 1_000)
     }
@@ -184,7 +184,7 @@ extension SearchIndexer {
   /// - Returns: The state of a fully merged index, or nil if segments are left to merge.
   @discardableResult
   func drain(joined: SearchState? = nil, clock: ContinuousClock = ContinuousClock()) async throws -> SearchState? {
-    while try hasWork() {
+    while try await hasWork() {
       let begun = clock.now
       let writesBefore = store.metrics().writes
       try await step()
@@ -195,7 +195,7 @@ extension SearchIndexer {
       if !isBusy { try await merge() }
       try await clock.sleep(for: isBusy ? max(spent * 19, .milliseconds(100)) : spent / 4)
     }
-    let state = try store.read { try SearchState($0) }
+    let state = try await store.read { try SearchState($0) }
     if let joined, joined == state { return joined }
     return try await merge() ? state : nil
   }

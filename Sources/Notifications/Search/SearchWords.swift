@@ -45,7 +45,7 @@ enum SearchWords {
     let words = try transaction.query(walkSQL, [.text(start), .int(tidyRows)]) { try $0.text(0) }
     var dropped = 0
     for word in words where try transaction.queryOne(usedSQL, [.text(word)], { _ in true }) == nil {
-      dropped += try transaction.execute(dropSQL, [.text(word)])
+      dropped += try transaction.executeCounting(dropSQL, [.text(word)])
     }
     let isDone = words.count < tidyRows
     let end = isDone ? "" : words.last ?? ""

@@ -8,9 +8,9 @@ protocol InvitationsRepository {
   /// `INVITATIONS_EXHAUSTED`.
   func invite(_ terms: InvitationTerms, by user: String, idempotency: IdempotentRequest?) async throws -> Invitation
   /// Returns the invitations of a bucket. The position of `query` is the id of a user.
-  func invitations(of bucketID: String, _ query: PositionQuery) throws -> [Invitation]
+  func invitations(of bucketID: String, _ query: PositionQuery) async throws -> [Invitation]
   /// Returns the pending invitations received by the query's user. The position is the id of an invitation.
-  func receivedInvitations(_ query: PositionQuery) throws -> [Invitation]
+  func receivedInvitations(_ query: PositionQuery) async throws -> [Invitation]
   /// Throws FAILED_PRECONDITION, reason `INVITATION_ENDED`, like the next two functions.
   func cancelInvitation(_ id: String, of bucketID: String, by user: String) async throws
   func declineInvitation(_ id: String, by user: String) async throws
@@ -22,7 +22,7 @@ protocol InvitationsRepository {
     _ code: InviteCode, secretHash: [UInt8], by user: String, idempotency: IdempotentRequest?
   ) async throws -> (code: InviteCode, isRepeated: Bool)
   /// Returns the codes of a bucket. The position of `query` is the id of a code.
-  func inviteCodes(of bucketID: String, _ query: PositionQuery) throws -> [InviteCode]
+  func inviteCodes(of bucketID: String, _ query: PositionQuery) async throws -> [InviteCode]
   func revokeInviteCode(_ id: String, of bucketID: String, by user: String) async throws
   /// Throws NOT_FOUND, reason `INVITE_CODE_INVALID`, and the errors of `acceptInvitation`.
   func acceptInviteCode(secretHash: [UInt8], by user: String) async throws -> Bucket
@@ -30,5 +30,5 @@ protocol InvitationsRepository {
   func block(_ other: String, by user: String) async throws
   func unblock(_ other: String, by user: String) async throws
   /// The position of `query` is the id of a user.
-  func blockedUsers(_ query: PositionQuery) throws -> [BlockedUser]
+  func blockedUsers(_ query: PositionQuery) async throws -> [BlockedUser]
 }

@@ -40,12 +40,12 @@ extension SQLiteNotificationsRepository {
 
   func unblock(_ other: String, by user: String) async throws {
     try await write { transaction in
-      _ = try transaction.execute(Self.unblockSQL, [.text(user), .text(other)])
+      _ = try transaction.executeCounting(Self.unblockSQL, [.text(user), .text(other)])
     }
   }
 
-  func blockedUsers(_ query: PositionQuery) throws -> [BlockedUser] {
-    try readSingle { transaction in
+  func blockedUsers(_ query: PositionQuery) async throws -> [BlockedUser] {
+    try await readSingle { transaction in
       try transaction.query(
         Self.blockedSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
         TransferRows.blockedUser)

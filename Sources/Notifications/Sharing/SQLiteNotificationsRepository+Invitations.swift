@@ -129,8 +129,8 @@ extension SQLiteNotificationsRepository {
     try require(received, below: limits.invitationsReceivedMax, "pending invitations received by one user")
   }
 
-  func invitations(of bucketID: String, _ query: PositionQuery) throws -> [Invitation] {
-    try read { transaction in
+  func invitations(of bucketID: String, _ query: PositionQuery) async throws -> [Invitation] {
+    try await read { transaction in
       let bucket = try administered(bucketID, by: query.user, transaction)
       let nowMs = clockMs()
       return try transaction.query(
@@ -140,9 +140,9 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func receivedInvitations(_ query: PositionQuery) throws -> [Invitation] {
+  func receivedInvitations(_ query: PositionQuery) async throws -> [Invitation] {
     let nowMs = clockMs()
-    return try readSingle { transaction in
+    return try await readSingle { transaction in
       try transaction.query(
         InvitationRow.receivedSQL,
         [.text(query.user), .text(query.position.first ?? "i_~"), .integer(nowMs), .int(query.pageSize + 1)]

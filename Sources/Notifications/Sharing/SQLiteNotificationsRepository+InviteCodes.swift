@@ -64,8 +64,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func inviteCodes(of bucketID: String, _ query: PositionQuery) throws -> [InviteCode] {
-    try read { transaction in
+  func inviteCodes(of bucketID: String, _ query: PositionQuery) async throws -> [InviteCode] {
+    try await read { transaction in
       let bucket = try administered(bucketID, by: query.user, transaction)
       let arguments: [SQLValue] = [
         .text(bucket.ownerId), .text(bucketID), .integer(clockMs()), .text(query.position.first ?? ""),
@@ -78,7 +78,7 @@ extension SQLiteNotificationsRepository {
   func revokeInviteCode(_ id: String, of bucketID: String, by user: String) async throws {
     try await write { transaction in
       let bucket = try administered(bucketID, by: user, transaction)
-      let count = try transaction.execute(
+      let count = try transaction.executeCounting(
         Self.revokeCodeSQL, [.text(id), .text(bucket.ownerId), .text(bucketID)])
       guard count > 0 else { throw RPCError.missing("invite code", id, field: "codeId", .inviteCodeNotFound) }
     }

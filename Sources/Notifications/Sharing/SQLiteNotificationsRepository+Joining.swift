@@ -129,7 +129,7 @@ extension SQLiteNotificationsRepository {
   /// Counts one more shared bucket of a user, separately from the user's own. Without `max` there is no limit, because
   /// an undeleted bucket returns to all of its members.
   func reserveSharedBucket(of user: String, max: Int?, _ transaction: WriteTransaction) throws {
-    let joined = try transaction.execute(
+    let joined = try transaction.executeCounting(
       """
       INSERT INTO users (user_id, bucket_count, notification_count, unread_count, compacted_through, shared_bucket_count)
       VALUES ($1, 0, 0, 0, 0, 1)

@@ -30,7 +30,7 @@ struct NotificationTimerLoop: Sendable {
   ///   count as lost.
   /// - Returns: The number of due timers.
   func runDue(_ attempt: (NotificationTimer) -> Void) async throws -> Int {
-    let due = try loop.due()
+    let due = try await loop.due()
     let attempts = due.filter { $0.kind == .actionRetry }
     if !attempts.isEmpty { try await actions.claim(attempts).forEach(attempt) }
     var batch: [NotificationTimer] = []

@@ -59,7 +59,7 @@ struct ImportWriter {
   mutating func keep(_ content: ImportEntry.Content) throws -> Outcome {
     switch content {
     case .settings(let settings):
-      let changed = try transaction.execute(
+      let changed = try transaction.executeCounting(
         Self.settingsSQL, [.text(settings.jsonString()), .bool(settings.concernsQuietHours), .text(user)])
       return changed > 0 ? .imported : .kept
     case .bucket(let bucket): return try keep(bucket)
@@ -79,7 +79,7 @@ struct ImportWriter {
   private mutating func keep(_ bucket: Bucket) throws -> Outcome {
     let known = try transaction.queryOne(Self.knownBucketSQL, [.text(user), .text(bucket.id)]) { try $0.bool(0) }
     if known != nil { return .kept }
-    let joined = try transaction.execute(
+    let joined = try transaction.executeCounting(
       "UPDATE users SET bucket_count = bucket_count + 1 WHERE user_id = $1 AND bucket_count < $2",
       [.text(user), .int(limits.bucketsPerUserMax)])
     guard joined > 0 else {

@@ -42,7 +42,7 @@ struct UserExport: Sendable {
   /// Sends the header, settings, blocked users, buckets, automation, notifications and scheduled notifications, each
   /// ordered by id.
   func run(send: (TransferEntry) async throws -> Void) async throws {
-    let (settings, lastBucket, lastNotification) = try store.read { transaction in
+    let (settings, lastBucket, lastNotification) = try await store.read { transaction in
       (
         try transaction.queryOne(Self.settingsSQL, [.text(user)]) { try $0.textIfPresent(0) }.flatMap { $0 },
         try transaction.queryOne(Self.lastBucketSQL, [.text(user)]) { try $0.textIfPresent(0) }.flatMap { $0 },
@@ -57,7 +57,7 @@ struct UserExport: Sendable {
       try await send(.of(.settings(message)))
     }
     try await pages(after: "") { position in
-      try store.readSingle { transaction in
+      try await store.readSingle { transaction in
         try transaction.query(
           SQLiteNotificationsRepository.blockedSQL, [.text(user), .text(position), .int(Self.pageRows)],
           TransferRows.blockedUser)
@@ -68,7 +68,7 @@ struct UserExport: Sendable {
     }
     var sentBuckets: Set<String> = []
     try await pages(after: "") { position in
-      try page(Self.bucketsSQL, position, lastBucket ?? "", TransferRows.bucket)
+      try await page(Self.bucketsSQL, position, lastBucket ?? "", TransferRows.bucket)
     } each: { bucket in
       sentBuckets.insert(bucket.id)
       try await send(.of(.bucket(bucket)))
@@ -76,17 +76,17 @@ struct UserExport: Sendable {
     }
     try await sendAutomation(send: send)
     try await pages(after: "") { position in
-      try page(Self.notificationsSQL, position, lastNotification ?? "", TransferRows.notification)
+      try await page(Self.notificationsSQL, position, lastNotification ?? "", TransferRows.notification)
     } each: { notification in
       // The notification may have moved to a bucket created after the start.
-      if sentBuckets.insert(notification.bucketId).inserted, let bucket = try bucket(notification.bucketId) {
+      if sentBuckets.insert(notification.bucketId).inserted, let bucket = try await bucket(notification.bucketId) {
         try await send(.of(.bucket(bucket)))
       }
       try await send(.of(.notification(try exported(notification))))
       return notification.id
     }
     try await pages(after: "") { position in
-      try payloads(Self.scheduledSQL, [.text(user), .text(position)])
+      try await payloads(Self.scheduledSQL, [.text(user), .text(position)])
     } each: { row in
       let notification = try StoredJSON.message(Notification.self, row.payload, "a scheduled notification")
       try await send(.of(.scheduled(try exported(notification))))
@@ -97,7 +97,7 @@ struct UserExport: Sendable {
   private func sendAutomation(send: (TransferEntry) async throws -> Void) async throws {
     for kind in AutomationKind.allCases {
       try await pages(after: "") { position in
-        try payloads(Self.automationSQL, [.text(user), .integer(kind.rawValue), .text(position)])
+        try await payloads(Self.automationSQL, [.text(user), .integer(kind.rawValue), .text(position)])
       } each: { row in
         switch kind {
         case .template:
@@ -120,44 +120,45 @@ struct UserExport: Sendable {
   }
 
   private func pages<Row>(
-    after start: String, read: (String) throws -> [Row], each: (Row) async throws -> String
+    after start: String, read: (String) async throws -> [Row], each: (Row) async throws -> String
   ) async throws {
     var position = start
     while true {
-      let rows = try read(position)
+      let rows = try await read(position)
       for row in rows { position = try await each(row) }
       if rows.count < Self.pageRows { return }
     }
   }
 
-  private func page<Row>(
-    _ sql: String, _ position: String, _ last: String, _ map: (borrowing SQLRow) throws -> Row
-  ) throws -> [Row] {
-    try store.readSingle { transaction in
+  private func page<Row: Sendable>(
+    _ sql: String, _ position: String, _ last: String, _ map: @Sendable (borrowing SQLRow) throws -> Row
+  ) async throws -> [Row] {
+    try await store.readSingle { transaction in
       try transaction.query(sql, [.text(user), .text(position), .text(last), .int(Self.pageRows)], map)
     }
   }
 
-  private func payloads(_ sql: String, _ arguments: [SQLValue]) throws -> [(id: String, payload: [UInt8])] {
-    try store.readSingle { transaction in
+  private func payloads(_ sql: String, _ arguments: [SQLValue]) async throws -> [(id: String, payload: [UInt8])] {
+    try await store.readSingle { transaction in
       try transaction.query(sql, arguments + [.int(Self.pageRows)]) { (try $0.text(0), try $0.bytes(1)) }
     }
   }
 
-  private func bucket(_ id: String) throws -> Bucket? {
-    try store.readSingle { try $0.queryOne(Self.bucketSQL, [.text(user), .text(id)], TransferRows.bucket) }
+  private func bucket(_ id: String) async throws -> Bucket? {
+    try await store.readSingle { try $0.queryOne(Self.bucketSQL, [.text(user), .text(id)], TransferRows.bucket) }
   }
 
-  private func exported(_ notification: Notification) throws -> ExportedNotification {
-    var exported = ExportedNotification(notification: notification)
+  private func exported(_ notification: Notification) async throws -> ExportedNotification {
+    let exported = ExportedNotification(notification: notification)
     guard notification.attachments.contains(where: { !$0.contentId.isEmpty }) else { return exported }
-    try store.readSingle { transaction in
+    return try await store.readSingle { transaction in
+      var exported = exported
       try transaction.forEach(Self.contentsSQL, [.text(user), .text(notification.id)]) { row in
         exported.contents[try row.text(0)] = try row.bytes(1)
         return true
       }
+      return exported
     }
-    return exported
   }
 }
 

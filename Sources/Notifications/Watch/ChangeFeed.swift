@@ -31,7 +31,7 @@ struct ChangeFeed: Sendable {
   init(_ name: String, store: Store) async throws {
     self.name = name
     self.store = store
-    _ = try await store.write { transaction in
+    try await store.write { transaction in
       let last = try transaction.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0
       try transaction.execute(
         "INSERT INTO change_cursors (feed, sequence) VALUES ($1, $2) ON CONFLICT (feed) DO NOTHING",
@@ -43,8 +43,8 @@ struct ChangeFeed: Sendable {
   ///
   /// - Throws: OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, if the log was truncated beyond the cursor. The receiver must then
   ///   read everything again and acknowledge `lastSequence`.
-  func next(rowsMax: Int) throws -> [Entry] {
-    try store.read { transaction in
+  func next(rowsMax: Int) async throws -> [Entry] {
+    try await store.read { transaction in
       let cursor = try transaction.queryOne(Self.cursorSQL, [.text(name)]) { try $0.integer(0) } ?? 0
       let first = try transaction.queryOne(NotificationChangeLog.firstSQL) { try $0.integer(0) } ?? 0
       guard first <= cursor + 1 else {
@@ -63,14 +63,14 @@ struct ChangeFeed: Sendable {
   }
 
   /// The sequence of the latest change.
-  func lastSequence() throws -> Int64 {
-    try store.readSingle { try $0.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
+  func lastSequence() async throws -> Int64 {
+    try await store.readSingle { try $0.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
   }
 
   /// Records that everything through `sequence` was processed. The cursor never moves back.
   func acknowledge(through sequence: Int64) async throws {
     let name = name
-    _ = try await store.write { transaction in
+    try await store.write { transaction in
       try transaction.execute(
         "UPDATE change_cursors SET sequence = $1 WHERE feed = $2 AND sequence < $1", [.integer(sequence), .text(name)])
     }

@@ -25,11 +25,11 @@ struct NotificationWatch: Sendable {
     // Subscribe before reading the log, so that no commit is missed.
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
-    let position = try repository.watchStart(resumeToken: request.resumeToken, bucketID: bucketID, user: user)
+    let position = try await repository.watchStart(resumeToken: request.resumeToken, bucketID: bucketID, user: user)
     let page = WatchPage(position, user: user, bucketID: bucketID)
     _ = try await send(page.started)
     while true {
-      try page.fill(from: repository, rowsMax: max(1, pageRows))
+      try await page.fill(from: repository, rowsMax: max(1, pageRows))
       if page.isEmpty {
         try await signal.wait()
       } else {
@@ -59,8 +59,8 @@ private final class WatchPage {
 
   var isEmpty: Bool { changes.isEmpty }
 
-  func fill(from repository: any NotificationsRepository, rowsMax: Int) throws {
-    changes = try repository.changes(after: position, user: user, rowsMax: rowsMax)[...]
+  func fill(from repository: any NotificationsRepository, rowsMax: Int) async throws {
+    changes = try await repository.changes(after: position, user: user, rowsMax: rowsMax)[...]
   }
 
   func started() -> WatchNotificationsResponse? {

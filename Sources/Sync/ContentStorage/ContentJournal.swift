@@ -77,7 +77,7 @@ struct ContentJournal: Sendable {
   }
 
   private func page(after sequence: Int64) throws -> [Entry] {
-    try store.readSingle { transaction in
+    try store.readSingleBlocking { transaction in
       try transaction.query(Self.pageSQL, [.integer(sequence), .int(Self.pendingFilesMax)]) { row in
         guard let digest = SHA256Digest(bytes: try row.bytes(1)) else {
           throw StoreError(.corrupt, "the hash of a content in the journal is not 32 bytes long")
@@ -98,8 +98,8 @@ struct ContentJournal: Sendable {
 
   /// Returns the bytes of a file; nil if its last version was deleted before the file was on disk.
   private func file(of entry: Entry) throws -> [UInt8]? {
-    guard try store.knows(entry.digest) else { return nil }
-    return try store.readSingle {
+    guard try store.knowsBlocking(entry.digest) else { return nil }
+    return try store.readSingleBlocking {
       try $0.queryOne(ContentFiles.journalFileSQL, [.integer(entry.sequence)]) { try $0.bytes(0) }
     }
   }

@@ -28,9 +28,9 @@ extension CallContext {
   /// Returns the calling user of a change that names no device.
   ///
   /// - Throws: As `requireUser`; PERMISSION_DENIED, reason `DEVICE_READ_ONLY`, if the credential is bound to a reader.
-  func requireWritingUser(_ repository: any SyncRepository) throws -> String {
+  func requireWritingUser(_ repository: any SyncRepository) async throws -> String {
     let user = try requireUser()
-    if !boundDevice.isEmpty { try repository.requireWriter(boundDevice, user: user) }
+    if !boundDevice.isEmpty { try await repository.requireWriter(boundDevice, user: user) }
     return user
   }
 }

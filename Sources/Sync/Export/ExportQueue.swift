@@ -37,8 +37,8 @@ struct ExportQueue: Sendable {
     """
 
   /// Returns the token to resume the changes from; empty if all users must be listed first.
-  func token() throws -> String {
-    try store.readSingle { try $0.queryOne(Self.tokenSQL) { try $0.text(0) } } ?? ""
+  func token() async throws -> String {
+    try await store.readSingle { try $0.queryOne(Self.tokenSQL) { try $0.text(0) } } ?? ""
   }
 
   /// Adds users, and stores the position in the changes unless `token` is nil.
@@ -53,8 +53,8 @@ struct ExportQueue: Sendable {
     }
   }
 
-  func due(countMax: Int) throws -> [Entry] {
-    try store.readSingle { transaction in
+  func due(countMax: Int) async throws -> [Entry] {
+    try await store.readSingle { transaction in
       try transaction.query(Self.dueSQL, [.integer(nowMs()), .int(countMax)]) { row in
         Entry(user: try row.text(0), generation: try row.integer(1), attempts: try row.integer(2))
       }
@@ -62,15 +62,15 @@ struct ExportQueue: Sendable {
   }
 
   /// Returns the time at which the next user is due; nil if the queue is empty.
-  func nextDueMs() throws -> Int64? {
-    try store.readSingle { try $0.queryOne(Self.nextSQL) { try $0.integer(0) } }
+  func nextDueMs() async throws -> Int64? {
+    try await store.readSingle { try $0.queryOne(Self.nextSQL) { try $0.integer(0) } }
   }
 
   /// Removes an exported user. If something has changed in the meantime, schedules the user again after the delay.
   func settle(_ entry: Entry) async throws {
     let dueMs = nowMs() + Self.delayMs
     try await store.write { transaction in
-      if try transaction.execute(Self.doneSQL, [.text(entry.user), .integer(entry.generation)]) == 0 {
+      if try transaction.executeCounting(Self.doneSQL, [.text(entry.user), .integer(entry.generation)]) == 0 {
         try transaction.execute(Self.againSQL, [.text(entry.user), .integer(dueMs), 0])
       }
     }
@@ -82,7 +82,7 @@ struct ExportQueue: Sendable {
     let pauseMs = min(500 << min(attempts, 10), Self.retryMsMax)
     let dueMs = nowMs() + pauseMs
     try await store.write { transaction in
-      _ = try transaction.execute(Self.againSQL, [.text(entry.user), .integer(dueMs), .integer(attempts)])
+      _ = try transaction.executeCounting(Self.againSQL, [.text(entry.user), .integer(dueMs), .integer(attempts)])
     }
   }
 }

@@ -36,7 +36,7 @@ struct Exporter: Sendable {
     var pauseMs: Int64 = 250
     while !Task.isCancelled {
       do {
-        if try queue.token().isEmpty { try await addAllUsers() }
+        if try await queue.token().isEmpty { try await addAllUsers() }
         try await link.changedUsers(since: try queue.token()) { response in
           var users: [String] = []
           if case .change(let change) = response.event { users = change.userIds }
@@ -77,7 +77,7 @@ struct Exporter: Sendable {
   private func write() async {
     await signal.runRounds(retryMs: 1_000) {
       if try await step() > 0 { return nil }
-      return AlarmSchedule.sleepMs(untilMs: try queue.nextDueMs(), nowMs: nowMs())
+      return AlarmSchedule.sleepMs(untilMs: try await queue.nextDueMs(), nowMs: nowMs())
     }
   }
 
@@ -85,7 +85,7 @@ struct Exporter: Sendable {
   ///
   /// - Returns: The number of due users.
   func step() async throws -> Int {
-    let entries = try queue.due(countMax: Self.batchMax)
+    let entries = try await queue.due(countMax: Self.batchMax)
     try await withThrowingTaskGroup(of: Void.self) { group in
       var next = entries.makeIterator()
       for _ in 0..<Self.inFlightMax {
@@ -113,7 +113,7 @@ struct Exporter: Sendable {
   }
 
   private func write(user: String) async throws -> ExportOutcome {
-    let zone = try assets.repository.zone(NameRules.defaultZone, user: user)
+    let zone = try await assets.repository.zone(NameRules.defaultZone, user: user)
     guard zone.exportsNotifications else { return .ended }
     let (buckets, notifications) = try await link.containers(user: user, notificationsMax: notificationsMax)
     let files = ExportedFiles(buckets: buckets, notifications: notifications, atMs: nowMs())
@@ -147,7 +147,7 @@ struct Exporter: Sendable {
   /// Returns the current version of a file and its content; nil if it is missing, unreadable or too large to compare.
   private func current(_ name: String, user: String) async throws -> (StoredVersion, [UInt8])? {
     do {
-      let version = try assets.repository.version(0, of: name, zone: NameRules.defaultZone, user: user)
+      let version = try await assets.repository.version(0, of: name, zone: NameRules.defaultZone, user: user)
       guard version.sizeBytes <= assets.limits.documentBytesMax else { return nil }
       return (version, try await assets.content(of: version))
     } catch let error as RPCError where error.code == .notFound || error.code == .dataLoss { return nil }

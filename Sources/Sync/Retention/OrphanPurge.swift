@@ -17,8 +17,8 @@ struct OrphanPurge: Sendable {
     let name = digits.count == 1 ? "0\(digits)" : digits
     var count = 0
     for file in try old("\(contents.folder)/contents/\(name)", nowMs: nowMs) {
-      guard let digest = NameRules.digest(file), try !store.knows(digest) else { continue }
-      contents.remove(digest) { try store.knows(digest) }
+      guard let digest = NameRules.digest(file), try !store.knowsBlocking(digest) else { continue }
+      contents.remove(digest) { try store.knowsBlocking(digest) }
       count += 1
     }
     guard number % 256 == 0 else { return count }
@@ -32,7 +32,7 @@ struct OrphanPurge: Sendable {
   static let uploadSQL = "SELECT 1 FROM uploads WHERE id = $1 LIMIT 1"
 
   private func isUpload(_ id: String) throws -> Bool {
-    try store.readSingle { try $0.queryOne(Self.uploadSQL, [.text(id)]) { try $0.integer(0) } != nil }
+    try store.readSingleBlocking { try $0.queryOne(Self.uploadSQL, [.text(id)]) { try $0.integer(0) } != nil }
   }
 
   /// Returns the names in a folder that were not modified within the grace time.

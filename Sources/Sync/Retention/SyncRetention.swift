@@ -42,7 +42,7 @@ struct SyncRetention: Sendable {
   }
 
   private func dropUploads(nowMs: Int64) async throws -> Int {
-    let expired = try store.readSingle { transaction in
+    let expired = try await store.readSingle { transaction in
       try transaction.query(UploadRow.expiredSQL, [.integer(nowMs), .int(Self.batchRows)]) { row in
         (id: try row.text(0), user: try row.text(8))
       }
@@ -82,10 +82,10 @@ struct SyncRetention: Sendable {
     let versions = try transaction.query(
       VersionRow.ofZoneSQL, [.integer(zone), .int(batchRows)], VersionRow.version)
     for version in versions { try drop(version, zone: zone, nowMs: nowMs, transaction) }
-    let current = try transaction.execute(VersionRow.dropAllCurrentSQL, [.integer(zone), .int(batchRows)])
+    let current = try transaction.executeCounting(VersionRow.dropAllCurrentSQL, [.integer(zone), .int(batchRows)])
     var zones = 0
     if versions.count < batchRows, current < batchRows {
-      zones = try transaction.execute(dropDeletedZoneSQL, [.integer(zone)])
+      zones = try transaction.executeCounting(dropDeletedZoneSQL, [.integer(zone)])
     }
     return versions.count + current + zones
   }
@@ -126,7 +126,7 @@ struct SyncRetention: Sendable {
       let (contents, store) = (contents, store)
       try await contents.run {
         for digest in dropped.compactMap(SHA256Digest.init(bytes:)) {
-          contents.remove(digest) { try store.knows(digest) }
+          contents.remove(digest) { try store.knowsBlocking(digest) }
         }
       }
       total += dropped.count
@@ -137,9 +137,9 @@ struct SyncRetention: Sendable {
 }
 
 extension Store {
-  /// Whether a content has a row.
-  func knows(_ digest: SHA256Digest) throws -> Bool {
-    try readSingle { transaction in
+  /// Whether a content has a row. Waits on the caller's thread, which must be one for files.
+  func knowsBlocking(_ digest: SHA256Digest) throws -> Bool {
+    try readSingleBlocking { transaction in
       try transaction.queryOne(ContentTable.existsSQL, [.blob(digest.bytes)]) { try $0.integer(0) } != nil
     }
   }

@@ -199,7 +199,7 @@ struct CommitWriter {
     case .upload:
       // The version takes over the upload's reference to the content.
       guard let uploadID else { return }
-      if try transaction.execute(UploadRow.deleteSQL, [.text(user), .text(uploadID)]) > 0 {
+      if try transaction.executeCounting(UploadRow.deleteSQL, [.text(user), .text(uploadID)]) > 0 {
         counters.uploadCount -= 1
         _ = try transaction.bump(counter: "uploads", by: -1)
       }

@@ -31,7 +31,7 @@ extension WriteTransaction {
           .blob(summary.journaledFile),
         ])
     }
-    if try execute(ContentTable.retainSQL, [.blob(summary.digest.bytes)]) == 1 { return }
+    if try executeCounting(ContentTable.retainSQL, [.blob(summary.digest.bytes)]) == 1 { return }
     try execute(
       ContentTable.addSQL, [.blob(summary.digest.bytes), .integer(summary.sizeBytes), .integer(summary.storedBytes)])
     _ = try bump(counter: "stored", by: summary.storedBytes)
@@ -39,7 +39,7 @@ extension WriteTransaction {
 
   /// Adds a reference to a content that already has one.
   func retainContent(_ digest: SHA256Digest) throws {
-    guard try execute(ContentTable.retainSQL, [.blob(digest.bytes)]) == 1 else {
+    guard try executeCounting(ContentTable.retainSQL, [.blob(digest.bytes)]) == 1 else {
       throw StoreError(.corrupt, "a version references a content without a row")
     }
   }

@@ -41,8 +41,8 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func devices(_ query: PositionQuery) throws -> [SyncDevice] {
-    try read { transaction in
+  func devices(_ query: PositionQuery) async throws -> [SyncDevice] {
+    try await read { transaction in
       var devices = try transaction.query(
         DeviceRow.listSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
         DeviceRow.device)
@@ -80,7 +80,7 @@ extension SQLiteSyncRepository {
       let key: [SQLValue] = [.text(user), .text(id)]
       // A reader that is bound to its credential could otherwise register as a writer.
       if keepsReaders { try Self.requireWriter(id, user: user, transaction) }
-      guard try transaction.execute(DeviceRow.deleteSQL, key) == 1 else { throw RPCError.deviceNotFound(id) }
+      guard try transaction.executeCounting(DeviceRow.deleteSQL, key) == 1 else { throw RPCError.deviceNotFound(id) }
       try transaction.execute(WakeTable.unsubscribeSQL, key)
       try transaction.execute(WakeTable.dropSQL, key)
       var counters = try transaction.syncUser(user)
@@ -183,8 +183,8 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> UpdatePage {
-    try read { transaction in
+  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) async throws -> UpdatePage {
+    try await read { transaction in
       let found = try transaction.queryOne(DeviceRow.oneSQL, [.text(user), .text(device)], DeviceRow.device)
       guard let found else { throw RPCError.deviceNotFound(device) }
       let counters = try transaction.syncUser(user)

@@ -6,8 +6,8 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteSyncRepository {
-  func version(_ version: Int64, of name: String, zone zoneName: String, user: String) throws -> StoredVersion {
-    try read { transaction in
+  func version(_ version: Int64, of name: String, zone zoneName: String, user: String) async throws -> StoredVersion {
+    try await read { transaction in
       let zone = try Self.zone(zoneName, user: user, transaction)
       let name = try transaction.assetName(name, in: zone)
       if version == 0 {
@@ -23,8 +23,8 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func assets(_ query: PositionQuery, zone zoneName: String, user: String) throws -> AssetPage {
-    try read { transaction in
+  func assets(_ query: PositionQuery, zone zoneName: String, user: String) async throws -> AssetPage {
+    try await read { transaction in
       let zone = try Self.zone(zoneName, user: user, transaction)
       if query.position.count == 2, query.position[1] != String(zone.revision) {
         throw RPCError(
@@ -46,8 +46,8 @@ extension SQLiteSyncRepository {
 
   func versions(
     _ query: PositionQuery, of name: String, zone zoneName: String, conflictsOnly: Bool
-  ) throws -> [StoredVersion] {
-    try read { transaction in
+  ) async throws -> [StoredVersion] {
+    try await read { transaction in
       let zone = try Self.zone(zoneName, user: query.user, transaction)
       let name = try transaction.assetName(name, in: zone)
       let before = query.position.first.flatMap(Int64.init) ?? .max

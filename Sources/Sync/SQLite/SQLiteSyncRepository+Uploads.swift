@@ -42,8 +42,16 @@ extension SQLiteSyncRepository {
       limit: isZone ? limits.zoneBytesMax : limits.userBytesMax)
   }
 
-  func upload(_ id: String, user: String) throws -> StoredUpload {
-    let upload = try readSingle { try $0.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload) }
+  func upload(_ id: String, user: String) async throws -> StoredUpload {
+    try await readSingle { try upload(id, user: user, $0) }
+  }
+
+  func uploadBlocking(_ id: String, user: String) throws -> StoredUpload {
+    try readSingleBlocking { try upload(id, user: user, $0) }
+  }
+
+  private func upload(_ id: String, user: String, _ transaction: ReadTransaction) throws -> StoredUpload {
+    let upload = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
     // An expired upload does not exist any more, whether or not it was purged.
     guard let upload, upload.expiresAtMs > clockMs() else { throw RPCError.uploadNotFound(id) }
     return upload
@@ -52,7 +60,7 @@ extension SQLiteSyncRepository {
   func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload {
     try await storeWrite { transaction in
       let expiresAtMs = clockMs() + limits.uploadIdleMaxMs
-      let count = try transaction.execute(
+      let count = try transaction.executeCounting(
         UploadRow.completeSQL, [.text(user), .text(id), .text(UploadRow.json(summary)), .integer(expiresAtMs)])
       let upload = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
       guard count == 1, let upload else { throw RPCError.uploadNotFound(id) }
@@ -64,7 +72,7 @@ extension SQLiteSyncRepository {
   func touchUpload(_ id: String, user: String) async throws {
     let expiresAtMs = clockMs() + limits.uploadIdleMaxMs
     try await storeWrite { transaction in
-      _ = try transaction.execute(UploadRow.touchSQL, [.text(user), .text(id), .integer(expiresAtMs)])
+      _ = try transaction.executeCounting(UploadRow.touchSQL, [.text(user), .text(id), .integer(expiresAtMs)])
     }
   }
 

@@ -12,8 +12,8 @@ extension SQLiteSyncRepository {
     FROM users u WHERE u.user_id >= $1 AND u.user_id < $2 ORDER BY u.user_id LIMIT $3
     """
 
-  func users(_ query: PositionQuery, prefix: String) throws -> [SyncUser] {
-    try readSingle { transaction in
+  func users(_ query: PositionQuery, prefix: String) async throws -> [SyncUser] {
+    try await readSingle { transaction in
       try transaction.query(Self.usersSQL, query.idRange(prefix: prefix)) { row in
         SyncUser(
           userId: try row.text(0), zoneCount: try row.integer(1), deviceCount: try row.integer(2),

@@ -24,12 +24,12 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func zone(_ name: String, user: String) throws -> StoredZone {
-    try readSingle { try Self.zone(name, user: user, $0) }
+  func zone(_ name: String, user: String) async throws -> StoredZone {
+    try await readSingle { try Self.zone(name, user: user, $0) }
   }
 
-  func zones(_ query: PositionQuery) throws -> [Zone] {
-    try readSingle { transaction in
+  func zones(_ query: PositionQuery) async throws -> [Zone] {
+    try await readSingle { transaction in
       try transaction.query(
         ZoneRow.listSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)]
       ) { try ZoneRow.zone($0).message(limits, isExporting: isExporting) }
@@ -66,8 +66,8 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func storage(user: String) throws -> StorageUse {
-    let counters = try readSingle { try $0.syncUser(user) }
+  func storage(user: String) async throws -> StorageUse {
+    let counters = try await readSingle { try $0.syncUser(user) }
     return StorageUse(usedBytes: counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits)
   }
 
@@ -93,10 +93,10 @@ extension SQLiteSyncRepository {
     }
   }
 
-  func position(_ start: ChangesStart, zone name: String, user: String) throws -> ZonePosition {
+  func position(_ start: ChangesStart, zone name: String, user: String) async throws -> ZonePosition {
     var resumed: ZonePosition?
     if case .token(let token) = start { resumed = try ZonePosition(token, user: user) }
-    return try readSingle { transaction in
+    return try await readSingle { [resumed] transaction in
       let zone = try Self.zone(name, user: user, transaction)
       if let resumed { try Self.check(resumed, epoch: epoch, zone) }
       let first = start == .oldest ? zone.compactedThrough : zone.revision
@@ -118,8 +118,8 @@ extension SQLiteSyncRepository {
 
   func changes(
     after position: ZonePosition, zone name: String, user: String, countMax: Int, filter: ChangeFilter
-  ) throws -> ChangePage {
-    try read { transaction in
+  ) async throws -> ChangePage {
+    try await read { transaction in
       let zone = try Self.zone(name, user: user, transaction)
       try Self.check(position, epoch: epoch, zone)
       let numbers = try transaction.query(

@@ -43,12 +43,12 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
     epoch = try await store.write { try $0.logEpoch(in: "sync_meta", candidate: candidate) }
   }
 
-  func hasContent(_ digest: SHA256Digest) throws -> Bool {
-    try readSingle { try $0.queryOne(ContentTable.existsSQL, [.blob(digest.bytes)]) { try $0.integer(0) } != nil }
+  func hasContentBlocking(_ digest: SHA256Digest) throws -> Bool {
+    try RPCError.convertingStoreErrors { try store.knowsBlocking(digest) }
   }
 
-  func requireWriter(_ device: String, user: String) throws {
-    try readSingle { try Self.requireWriter(device, user: user, $0) }
+  func requireWriter(_ device: String, user: String) async throws {
+    try await readSingle { try Self.requireWriter(device, user: user, $0) }
   }
 
   static func requireWriter(_ device: String, user: String, _ transaction: ReadTransaction) throws {

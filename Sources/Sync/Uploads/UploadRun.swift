@@ -20,14 +20,14 @@ struct UploadRun: Sendable {
     _ start: UploadContentRequest.UploadStart, user: String, repository: any SyncRepository,
     contents: ContentStore, uploadTable: OpenUploadTable
   ) async throws -> UploadRun? {
-    let upload = try repository.upload(start.uploadId, user: user)
+    let upload = try await repository.upload(start.uploadId, user: user)
     if upload.summary != nil { return nil }
     try uploadTable.begin(upload.id, nowMs: repository.clockMs())
     do {
       let limits = repository.limits
       let isNew = start.offset == 0
       let open = try await contents.run {
-        let find = { try repository.upload(upload.id, user: user) }
+        let find = { try repository.uploadBlocking(upload.id, user: user) }
         let open = try uploadTable.reopen(contents, limits, find)
         guard isNew, let open, open.receivedBytes > 0 else { return open }
         return try uploadTable.restart(contents, limits, find)
@@ -123,7 +123,7 @@ struct UploadRun: Sendable {
     } catch {
       let repository = repository
       try? await contents.run {
-        contents.remove(summary.digest, ownPins: 1) { try repository.hasContent(summary.digest) }
+        contents.remove(summary.digest, ownPins: 1) { try repository.hasContentBlocking(summary.digest) }
       }
       await discard()
       throw error
@@ -144,7 +144,7 @@ struct UploadRun: Sendable {
       if fault == .sync { await discard() } else { uploadTable.forget(upload.id) }
     }
     // It may have been cancelled or purged in the meantime: leave nothing open.
-    if uploadTable.isCurrent(open, upload.id), (try? repository.upload(upload.id, user: user)) == nil {
+    if uploadTable.isCurrent(open, upload.id), (try? await repository.upload(upload.id, user: user)) == nil {
       await discard()
     }
     uploadTable.end(upload.id)

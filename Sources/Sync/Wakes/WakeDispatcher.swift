@@ -29,7 +29,7 @@ struct WakeDispatcher: Sendable {
     await alarms.signal.runRounds(retryMs: 1_000) {
       alarms.plan(.max)
       if try await step() > 0 { return nil }
-      let nextMs = try store.readSingle { try $0.queryOne(WakeTable.nextSQL) { try $0.integer(0) } }
+      let nextMs = try await store.readSingle { try $0.queryOne(WakeTable.nextSQL) { try $0.integer(0) } }
       alarms.plan(nextMs ?? .max)
       return AlarmSchedule.sleepMs(untilMs: nextMs, nowMs: nowMs())
     }
@@ -39,7 +39,7 @@ struct WakeDispatcher: Sendable {
   ///
   /// - Returns: The number of due devices.
   func step() async throws -> Int {
-    let due = try store.read { transaction in
+    let due = try await store.read { transaction in
       try transaction.query(
         WakeTable.dueSQL, [.integer(nowMs()), .int(Self.batchMax)], WakeTable.pending)
     }
@@ -104,7 +104,7 @@ struct WakeDispatcher: Sendable {
         spentMs = WakeBudget.spend(spentMs, nowMs: nowMs)
         try transaction.execute(WakeTable.spendSQL, key + [.integer(spentMs), .integer(nowMs)])
       }
-      guard try transaction.execute(WakeTable.doneSQL, key + [.integer(wake.generation)]) == 0 else { return }
+      guard try transaction.executeCounting(WakeTable.doneSQL, key + [.integer(wake.generation)]) == 0 else { return }
       let dueMs = WakeBudget.dueMs(spentMs: spentMs, nowMs: nowMs)
       try transaction.execute(WakeTable.againSQL, key + [.integer(dueMs), 0])
       alarms.scheduled(dueMs)

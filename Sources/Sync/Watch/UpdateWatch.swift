@@ -18,7 +18,7 @@ struct UpdateWatch: Sendable {
     // Register before the first read, so that no message is missed.
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
-    var page = try repository.updates(for: device, after: start, user: user, countMax: Self.pageUpdates)
+    var page = try await repository.updates(for: device, after: start, user: user, countMax: Self.pageUpdates)
     try await send(WatchUpdatesResponse(sequence: page.start, event: .started(.init())))
     while true {
       for update in page.updates {
@@ -26,7 +26,7 @@ struct UpdateWatch: Sendable {
       }
       // A message published after this read sets the signal, which remembers it.
       if !page.hasMore { try await signal.wait() }
-      page = try repository.updates(for: device, after: page.sequence, user: user, countMax: Self.pageUpdates)
+      page = try await repository.updates(for: device, after: page.sequence, user: user, countMax: Self.pageUpdates)
     }
   }
 }

@@ -21,10 +21,10 @@ struct ZoneWatch: Sendable {
     // Register before the first read, so that no commit is missed.
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
-    var position = try repository.position(start, zone: zone, user: user)
+    var position = try await repository.position(start, zone: zone, user: user)
     try await send(response(.started(.init()), position, user))
     while true {
-      let page = try repository.changes(
+      let page = try await repository.changes(
         after: position, zone: zone, user: user, countMax: Self.pageChanges, filter: filter)
       for change in page.changes {
         position.revision = change.revision

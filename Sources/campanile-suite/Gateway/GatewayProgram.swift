@@ -36,7 +36,7 @@ enum GatewayProgram {
         })
       addMetrics(of: gateway, to: context.metrics)
       await gateway.resolveBackends()
-      try gateway.prepare()
+      try await gateway.prepare()
       if let file = try settings.optionalString(GatewayProgramConfiguration.bootstrapAdminKeyFile) {
         try await gateway.bootstrapAdminKey(file: file)
       }

@@ -32,7 +32,7 @@ final class SimulatedDisk: WriterStage, @unchecked Sendable {
   func willCommit() throws(StoreError) {
     guard isFaulty(), chance.oneIn(15) else { return }
     world.fault("failed commit")
-    throw StoreError(.unavailable, "the disk failed", sqliteCode: 10)
+    throw StoreError(.unavailable, "the disk failed", engineCode: "10")
   }
 
   func didCommit() throws(StoreError) {
@@ -40,7 +40,7 @@ final class SimulatedDisk: WriterStage, @unchecked Sendable {
     guard isFaulty() else { return }
     if chance.oneIn(25) {
       world.fault("commit with an unknown outcome")
-      throw StoreError(.unavailable, "the disk failed", sqliteCode: 10)
+      throw StoreError(.unavailable, "the disk failed", engineCode: "10")
     }
     if chance.oneIn(40) {
       world.fault("crash after a commit")

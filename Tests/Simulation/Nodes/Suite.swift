@@ -73,7 +73,7 @@ final class Suite: @unchecked Sendable {
       configuration.clientEnvironment = node.network.environment(of: "gateway")
       let store = try Store(node.storeConfiguration(), migrations: Gateway.migrations)
       let gateway = try Gateway(configuration, store: store, group: node.world.loop, logger: node.logger)
-      try gateway.prepare()
+      try await gateway.prepare()
       let local = TypedDispatcher(MethodRegistry(gateway.services), logger: node.logger)
       let server = node.server(
         gateway.dispatcher(local: local, observer: SilentServerObserver()), gateway.helloAuthenticator)

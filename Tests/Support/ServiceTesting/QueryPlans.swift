@@ -18,19 +18,19 @@ extension Store {
     // The first user after the range ends the query.
     try await add("b", count: 3)
     try await add("c", count: 1)
-    let steps = try self.steps(of: sql, arguments)
+    let steps = try await self.steps(of: sql, arguments)
     try await add("a", count: 200)
     try await add("d", count: 200)
     #expect(steps > 0, sourceLocation: sourceLocation)
-    #expect(try self.steps(of: sql, arguments) == steps, sourceLocation: sourceLocation)
+    #expect(try await self.steps(of: sql, arguments) == steps, sourceLocation: sourceLocation)
   }
 
   /// Returns the steps of SQLite's virtual machine for one run of a query, which ascend with the rows that it reads.
   ///
   /// SQLite must be built with its table of statements (`SQLITE_ENABLE_STMTVTAB`), as by Debian.
-  private func steps(of sql: String, _ arguments: [SQLValue]) throws -> Int64 {
+  private func steps(of sql: String, _ arguments: [SQLValue]) async throws -> Int64 {
     let stepsSQL = "SELECT coalesce(sum(nstep), 0) FROM sqlite_stmt WHERE sql = $1"
-    return try readSingle { transaction in
+    return try await readSingle { transaction in
       let before = try transaction.queryOne(stepsSQL, [.text(sql)]) { try $0.integer(0) } ?? 0
       _ = try transaction.query(sql, arguments) { _ in }
       return (try transaction.queryOne(stepsSQL, [.text(sql)]) { try $0.integer(0) } ?? 0) - before

@@ -65,7 +65,7 @@ enum ServerWork {
     configuration.limits.loopLateMs = 600_000
     let gateway = try Gateway(configuration, store: store, group: group, logger: logger)
     await gateway.resolveBackends()
-    try gateway.prepare()
+    try await gateway.prepare()
     let local = TypedDispatcher(MethodRegistry(gateway.services), observer: gateway.calls)
     return try await serve(
       gateway.dispatcher(local: local, observer: gateway.calls), gateway.helloAuthenticator, on: group)

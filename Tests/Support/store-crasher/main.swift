@@ -72,7 +72,7 @@ func blind(_ store: Store) async throws {
     }
   }
   do {
-    let count = try store.read { try $0.queryOne("SELECT count(*) FROM rows") { try $0.integer(0) } }
+    let count = try store.readBlocking { try $0.queryOne("SELECT count(*) FROM rows") { try $0.integer(0) } }
     say("read \(count ?? 0)")
   } catch {
     say("unread \(error)")

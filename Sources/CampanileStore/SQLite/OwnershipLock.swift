@@ -11,7 +11,7 @@ import Synchronization
 /// SQLite itself would let two processes take turns. Two group-commit writers or outbox relays on one file are an
 /// operator's mistake, which must be reported at startup. The kernel releases the lock when the process ends, however
 /// it ends.
-final class OwnershipLock: Sendable {
+final class OwnershipLock: StoreClaim {
   private let descriptor: Mutex<Int32>
 
   /// Acquires the lock. Throws `inUse` with the owner's process id if another process or store holds it.

@@ -1,19 +1,11 @@
 import GRDBSQLite
 import Synchronization
 
-/// The result of the startup check. A damaged file is not a result but an error.
-public enum StartupCheckOutcome: Sendable, Hashable {
-  case skipped
-  case passed
-  /// The time limit was reached before any fault was found.
-  case timedOut
-}
-
 /// SQLite's own checks of a file, with a time limit.
 enum IntegrityCheck {
   /// Checks the file. Throws `corrupt` with the first faults if it is damaged.
   static func run(
-    _ check: StoreConfiguration.StartupCheck, on connection: SQLConnection
+    _ check: StoreConfiguration.StartupCheck, on connection: SQLiteConnection
   ) throws(StoreError) -> StartupCheckOutcome {
     switch check {
     case .none: return .skipped
@@ -23,7 +15,7 @@ enum IntegrityCheck {
   }
 
   private static func run(
-    _ sql: String, on connection: SQLConnection, timeLimitMs: Int?
+    _ sql: String, on connection: SQLiteConnection, timeLimitMs: Int?
   ) throws(StoreError) -> StartupCheckOutcome {
     let limit = TimeLimit(timeLimitMs)
     sqlite3_progress_handler(
@@ -38,7 +30,7 @@ enum IntegrityCheck {
     }
     var faults: [String] = []
     do {
-      try connection.forEachRow(sql, []) { row in
+      try connection.forEachRow(sql, binding: []) { row in
         faults.append(try row.text(0))
         return true
       }

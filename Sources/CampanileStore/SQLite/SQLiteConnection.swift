@@ -5,11 +5,11 @@ import GRDBSQLite
 ///
 /// `@unchecked Sendable`: a connection has one user at a time. The writer's thread owns one permanently; the reader
 /// pool lends each to a single caller, and its mutex orders the transfers.
-final class SQLConnection: @unchecked Sendable {
+final class SQLiteConnection: StoreConnection, @unchecked Sendable {
   let path: String
   let queue: DatabaseQueue
   let handle: OpaquePointer
-  private var statements = StatementCache()
+  private var statements = StatementCache<PreparedStatement>()
 
   init(path: String, configuration: Configuration) throws(StoreError) {
     self.path = path
@@ -28,18 +28,18 @@ final class SQLConnection: @unchecked Sendable {
     _ = sqlite3_rollback_hook(handle, nil, nil)
   }
 
-  /// Whether no transaction is open; also true after SQLite itself rolled one back because of an I/O error.
-  var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+  var place: String { path }
+  var dialect: SQLDialect { .sqlite }
 
-  /// Number of rows changed by the last INSERT, UPDATE or DELETE.
-  var changes: Int { Int(sqlite3_changes64(handle)) }
-
-  /// Runs one statement and calls `body` with each row until it returns false.
-  ///
-  /// - Parameter arguments: nil leaves the parameters NULL, to explain the statement.
-  /// - Throws: `invalidArgument` if the statement is not of the `allowed` kinds.
   func forEachRow(
-    _ sql: String, _ arguments: [SQLValue]?, allowed: StatementKinds = .all,
+    _ sql: String, _ arguments: [SQLValue], allowed: StatementKinds, _ body: (borrowing SQLRow) throws -> Bool
+  ) throws {
+    try forEachRow(sql, binding: arguments, allowed: allowed, body)
+  }
+
+  /// - Parameter arguments: nil leaves the parameters NULL, to explain the statement.
+  func forEachRow(
+    _ sql: String, binding arguments: [SQLValue]?, allowed: StatementKinds = .all,
     _ body: (borrowing SQLRow) throws -> Bool
   ) throws {
     let statement = try statement(sql, allowed)
@@ -64,23 +64,25 @@ final class SQLConnection: @unchecked Sendable {
     }
   }
 
-  /// Runs one statement to its end and ignores its rows.
-  func run(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
+  func execute(_ sql: String, _ arguments: [SQLValue]) throws {
+    try forEachRow(sql, binding: arguments, allowed: .writing) { _ in true }
+  }
+
+  func executeCounting(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
+    try execute(sql, arguments)
+    return Int(sqlite3_changes64(handle))
+  }
+
+  func runScript(_ sql: String) throws(StoreError) {
     do {
-      try forEachRow(sql, arguments) { _ in true }
+      try queue.unsafeReentrantWrite { try $0.execute(sql: sql) }
     } catch {
       throw .from(error, path: path)
     }
   }
 
-  /// Returns the first column of the first row as an integer.
-  func integer(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int64? {
-    var found: Int64?
-    try forEachRow(sql, arguments) { row in
-      found = try row.integerIfPresent(0)
-      return false
-    }
-    return found
+  func hasTable(_ name: String) throws -> Bool {
+    try integer("SELECT count(*) FROM sqlite_schema WHERE name = $1", [.text(name)]) ?? 0 > 0
   }
 
   /// Closes the file. Releases the statements first, because SQLite refuses to close a connection that has some.
@@ -95,12 +97,12 @@ final class SQLConnection: @unchecked Sendable {
 
   private func statement(_ sql: String, _ allowed: StatementKinds) throws -> PreparedStatement {
     if let known = statements.find(sql) {
-      guard allowed.contains(known.kind) else { throw refused(allowed) }
+      guard allowed.contains(known.kind) else { throw refusedKind(allowed) }
       return known
     }
     // Check before compiling, because some pragmas take effect while they are compiled.
     let kind = StatementKinds.kind(of: sql)
-    guard allowed.contains(kind) else { throw refused(allowed) }
+    guard allowed.contains(kind) else { throw refusedKind(allowed) }
     let compiled: PreparedStatement
     do {
       compiled = try PreparedStatement(queue.unsafeReentrantRead { try $0.makeStatement(sql: sql) }, sql, kind)
@@ -109,10 +111,5 @@ final class SQLConnection: @unchecked Sendable {
     }
     statements.keep(compiled)
     return compiled
-  }
-
-  private func refused(_ allowed: StatementKinds) -> StoreError {
-    StoreError(
-      .invalidArgument, "only \(allowed.names) are allowed; the store begins and ends transactions itself", path: path)
   }
 }

@@ -1,9 +1,9 @@
 /// Parses the output of EXPLAIN QUERY PLAN.
 enum QueryPlan {
-  static func details(of sql: String, on connection: SQLConnection) throws -> [String] {
+  static func details(of sql: String, on connection: SQLiteConnection) throws -> [String] {
     var details: [String] = []
     // Parameters stay unbound: the plan does not depend on them.
-    try connection.forEachRow("EXPLAIN QUERY PLAN " + sql, nil) { row in
+    try connection.forEachRow("EXPLAIN QUERY PLAN " + sql, binding: nil) { row in
       details.append(try row.text(3))
       return true
     }

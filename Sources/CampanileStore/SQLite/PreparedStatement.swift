@@ -5,7 +5,7 @@ import GRDBSQLite
 ///
 /// GRDB compiles and owns it. Binding and stepping call SQLite directly, which makes a one-row read four times as fast
 /// as through GRDB's row cursor.
-final class PreparedStatement {
+final class PreparedStatement: CachedStatement {
   /// Maximum size of a bound text or blob: far below SQLite's own limit of 1 GB, far above any frame.
   static let valueBytesMax = 256 << 20
 
@@ -20,7 +20,6 @@ final class PreparedStatement {
   private let buffer = BindBuffer()
   /// Whether the statement changes nothing.
   let isReadOnly: Bool
-  /// Set while a cursor uses the statement, so that a nested use compiles its own.
   var isInUse = false
 
   /// Throws `invalidArgument` unless the parameters are either all `$n` without gaps or all plain `?`.

@@ -23,8 +23,8 @@ struct ConnectionFactory: Sendable {
   /// Opens the writer's connection, and verifies that the write-ahead log and the durability are in effect.
   ///
   /// - Throws: `corrupt` if the file is not a database, `foreignFile` if another application created it.
-  func writer() throws(StoreError) -> SQLConnection {
-    let connection = try SQLConnection(path: path, configuration: settings(isReader: false))
+  func writer() throws(StoreError) -> SQLiteConnection {
+    let connection = try SQLiteConnection(path: path, configuration: settings(isReader: false))
     do {
       try claim(connection)
       try enableWriteAheadLog(connection)
@@ -36,12 +36,12 @@ struct ConnectionFactory: Sendable {
   }
 
   /// Opens a read-only connection.
-  func reader() throws(StoreError) -> SQLConnection {
-    try SQLConnection(path: path, configuration: settings(isReader: true))
+  func reader() throws(StoreError) -> SQLiteConnection {
+    try SQLiteConnection(path: path, configuration: settings(isReader: true))
   }
 
   /// Opens a reader for a file that no store of this process has open. Verifies first that Campanile created the file.
-  func verifiedReader() throws(StoreError) -> SQLConnection {
+  func verifiedReader() throws(StoreError) -> SQLiteConnection {
     let connection = try reader()
     do {
       guard try connection.integer("PRAGMA application_id") == Self.applicationID else {
@@ -72,7 +72,7 @@ struct ConnectionFactory: Sendable {
     return settings
   }
 
-  private func claim(_ connection: SQLConnection) throws {
+  private func claim(_ connection: SQLiteConnection) throws {
     let mark = try connection.integer("PRAGMA application_id") ?? 0
     guard mark != Self.applicationID else { return }
     let objects = try connection.integer("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -82,9 +82,9 @@ struct ConnectionFactory: Sendable {
     try connection.run("PRAGMA application_id = \(Self.applicationID)")
   }
 
-  private func enableWriteAheadLog(_ connection: SQLConnection) throws {
+  private func enableWriteAheadLog(_ connection: SQLiteConnection) throws {
     var mode = ""
-    try connection.forEachRow("PRAGMA journal_mode = WAL", []) { row in
+    try connection.forEachRow("PRAGMA journal_mode = WAL", binding: []) { row in
       mode = try row.text(0)
       return false
     }

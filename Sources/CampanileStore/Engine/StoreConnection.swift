@@ -1,0 +1,75 @@
+/// A connection to a database, with one user at a time: the writer's thread, or one reader.
+package protocol StoreConnection: AnyObject, Sendable {
+  /// The database in messages.
+  var place: String { get }
+  var dialect: SQLDialect { get }
+
+  /// Runs one statement and calls `body` with each row until it returns false.
+  ///
+  /// - Throws: `invalidArgument` if the statement is not of the `allowed` kinds.
+  func forEachRow(
+    _ sql: String, _ arguments: [SQLValue], allowed: StatementKinds, _ body: (borrowing SQLRow) throws -> Bool
+  ) throws
+  /// Runs a change. An engine may send it without waiting, and report its failure at a later call: see
+  /// `hasDeferredFailure`.
+  func execute(_ sql: String, _ arguments: [SQLValue]) throws
+  /// Runs a change and returns the number of changed rows.
+  func executeCounting(_ sql: String, _ arguments: [SQLValue]) throws -> Int
+  /// Runs several statements without arguments, for a migration.
+  func runScript(_ sql: String) throws(StoreError)
+  func hasTable(_ name: String) throws -> Bool
+
+  /// Begins the writer's transaction. No other writer changes the database until it ends.
+  func beginWriting() throws(StoreError)
+  /// Begins a transaction whose queries all see one state of the database.
+  func beginReading() throws(StoreError)
+  /// Begins the transaction of a migration.
+  func beginMigrating() throws(StoreError)
+  func commit() throws(StoreError)
+  /// Undoes the transaction if one is open. If that fails, closing the connection does it.
+  func rollBack()
+  func setSavepoint() throws(StoreError)
+  func releaseSavepoint() throws(StoreError)
+  /// Undoes all changes since the savepoint and releases it.
+  func rollBackToSavepoint() throws(StoreError)
+  /// Ends one of several writes in a transaction: checks what an engine would check at the commit only.
+  ///
+  /// - Parameter waits: Whether to wait for all results, so that each failure belongs to the write that ends.
+  func endWrite(waits: Bool) throws(StoreError)
+
+  /// Whether a transaction is open. False after the engine itself ended one.
+  var isInTransaction: Bool { get }
+  /// A number that differs after every change and every failed statement.
+  var changeMark: Int64 { get }
+  /// Whether a statement sent earlier in this transaction has failed, possibly of another write.
+  var hasDeferredFailure: Bool { get }
+
+  func close() throws(StoreError)
+}
+
+extension StoreConnection {
+  /// Runs one statement to its end and ignores its rows.
+  package func run(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
+    do {
+      try forEachRow(sql, arguments, allowed: .all) { _ in true }
+    } catch {
+      throw .from(error, path: place)
+    }
+  }
+
+  /// Returns the first column of the first row as an integer.
+  package func integer(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int64? {
+    var found: Int64?
+    try forEachRow(sql, arguments, allowed: .all) { row in
+      found = try row.integerIfPresent(0)
+      return false
+    }
+    return found
+  }
+
+  /// Returns the error for a statement of a kind that is not allowed.
+  package func refusedKind(_ allowed: StatementKinds) -> StoreError {
+    StoreError(
+      .invalidArgument, "only \(allowed.names) are allowed; the store begins and ends transactions itself", path: place)
+  }
+}
