@@ -65,6 +65,7 @@ let libraries: [Target] = [
   .target(name: "CClientFiles"),
   .systemLibrary(
     name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+  .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 
   // Shared by all: helpers, formats, the wire protocol and its generated API, the store.
   library("CampanileBase"),
@@ -81,6 +82,7 @@ let libraries: [Target] = [
   library("CampanileAPI", uses: "CampanileBase", "CampanileMessages", "CampanileRPC"),
   library(
     "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
+  library("CampanilePostgreSQL", uses: "CPostgreSQL", "CampanileStore"),
   library(
     "CampanileService", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileMessages", "CampanileRPC",
     "CampanileStore"),
@@ -166,6 +168,7 @@ let testSupport = [
     path: "Tests/Simulation"),
   library(
     "ServiceTesting", uses: "CampanileBase", "CampanileRPC", "CampanileStore", path: "Tests/Support/ServiceTesting"),
+  library("PostgreSQLServer", path: "Tests/Support/PostgreSQLServer"),
   library("TLSPeer", path: "Tests/Support/tls-peer"),
   library("TestSupport", path: "Tests/Support/TestSupport"),
   library("TestMessages", uses: "CampanileBase", "CampanileCodec", path: "Tests/TestMessages"),
@@ -207,6 +210,8 @@ let testTargets = [
   tests(
     "CampanileLoadTests", uses: "CampanileAPI", "CampanileBase", "CampanileJSON", "CampanileLoad", "CampanileRPC",
     "Echo", "Histogram", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "TestSupport"),
+  tests(
+    "CampanilePostgreSQLTests", uses: "CampanileBase", "CampanilePostgreSQL", "CampanileStore", "PostgreSQLServer"),
   tests(
     "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "Logging", "NIOCore",
     "NIOEmbedded", "NIOPosix", "TLSPeer", "TestSupport"),

@@ -93,7 +93,7 @@ release_suite() {
 # need_swift: installs the build dependencies and pins the packages.
 need_swift() {
   command -v swift >/dev/null || fail "needs Swift 6.2 or newer in PATH: https://www.swift.org/install"
-  need_debian libsqlite3-dev libssl-dev zlib1g-dev
+  need_debian libpq-dev libsqlite3-dev libssl-dev zlib1g-dev
   # Without this, SwiftPM would resolve newer versions of transitive dependencies.
   [ "$root/Package.resolved" -nt "$root/scripts/dependencies.lock" ] || "$root/scripts/dependencies" --pin
 }

@@ -1,0 +1,124 @@
+import CPostgreSQL
+import CampanileStore
+
+extension PostgreSQLConnection {
+  func forEachRow(
+    _ sql: String, _ arguments: [SQLValue], allowed: StatementKinds, _ body: (borrowing SQLRow) throws -> Bool
+  ) throws {
+    let stream = RowStream()
+    let (command, first) = try retrying { () throws(StoreError) in
+      let command = try send(sql, arguments, allowed, isWanted: true, stream)
+      return (command, try next(of: stream))
+    }
+    guard var result = first else { return }
+    do {
+      while true {
+        guard try ResultRows(result, command.columns).forEach(body), let next = try next(of: stream) else { break }
+        result = next
+      }
+    } catch {
+      // The caller needs this error, not one of the remaining rows.
+      stream.isAbandoned = true
+      try? settle()
+      throw error
+    }
+    stream.isAbandoned = true
+    try settle()
+  }
+
+  /// Returns the next result of a stream.
+  private func next(of stream: RowStream) throws(StoreError) -> OpaquePointer? {
+    if let result = try session.next(of: stream) { return result }
+    if let failure = session.takeFailure() { throw note(failure) }
+    return nil
+  }
+
+  func executeCounting(_ sql: String, _ arguments: [SQLValue]) throws -> Int {
+    try rows(sql, arguments, .writing).changedCount
+  }
+
+  func execute(_ sql: String, _ arguments: [SQLValue]) throws {
+    guard stage != .none else {
+      _ = try rows(sql, arguments, .writing)
+      return
+    }
+    do throws(StoreError) {
+      try send(sql, arguments, .writing, isWanted: false)
+      try session.sendIfWorthwhile()
+    } catch {
+      throw explain(error)
+    }
+    if let failure = session.takeFailure() { throw note(failure) }
+  }
+
+  /// Runs a script of a migration, inside the transaction that is open.
+  func runScript(_ sql: String) throws(StoreError) {
+    if stage == .requested { try begin() }
+    try settle()
+    do throws(StoreError) {
+      try session.runScript(sql)
+    } catch {
+      changeMark += 1
+      if stage != .none { abortedBy = error }
+      throw error
+    }
+    changeMark += 1
+    if stage == .open, PQtransactionStatus(session.handle) == PQTRANS_IDLE { stage = .none }
+  }
+
+  func hasTable(_ name: String) throws -> Bool {
+    try integer("SELECT to_regclass($1) IS NOT NULL", [.text(name)]) == 1
+  }
+
+  /// Runs a statement and waits for its result.
+  private func rows(_ sql: String, _ arguments: [SQLValue], _ allowed: StatementKinds) throws(StoreError) -> ResultRows
+  {
+    try retrying { () throws(StoreError) in
+      let command = try send(sql, arguments, allowed, isWanted: true)
+      try settle()
+      guard let result = session.takeWanted() else { throw session.end("a result is missing") }
+      return ResultRows(result, command.columns)
+    }
+  }
+
+  /// Runs the first statement of a read again if its connection had ended, or its plan is out of date.
+  private func retrying<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+    let stageBefore = stage
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      guard role == .reader, stageBefore != .open, mayRunAgain(after: error) else { throw explain(error) }
+      stage = stageBefore
+      abortedBy = nil
+      opener.counters.addRetry()
+      return try body()
+    }
+  }
+
+  private func mayRunAgain(after error: StoreError) -> Bool {
+    if session.lost != nil {
+      guard !session.isSilent, let fresh = try? opener.open(role) else { return false }
+      adopt(fresh)
+      return true
+    }
+    // "cached plan must not change result type", or a statement that the server does not know any more.
+    guard error.engineCode == "0A000" || error.engineCode == "26000" else { return false }
+    if stage == .open { rollBack() }
+    forgetStatements()
+    return true
+  }
+
+  /// Sends a statement, after BEGIN if it is the transaction's first.
+  @discardableResult
+  private func send(
+    _ sql: String, _ arguments: [SQLValue], _ allowed: StatementKinds, isWanted: Bool, _ stream: RowStream? = nil
+  ) throws(StoreError) -> PreparedCommand {
+    try refuseIfAborted()
+    let command = try statement(sql, allowed)
+    try parameters.fill(arguments, command.parameters)
+    if stage == .requested { try begin() }
+    try session.send(Command(kind: .statement, isWanted: isWanted, stream: stream), command.name, parameters)
+    if command.changes { changeMark += 1 }
+    return command
+  }
+}

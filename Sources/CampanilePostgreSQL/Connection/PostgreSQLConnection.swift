@@ -1,0 +1,89 @@
+import CPostgreSQL
+import CampanileStore
+
+/// A connection of a store: a session with a server, its prepared statements, and the state of its transaction. A lost
+/// session is replaced when no transaction needs it.
+///
+/// `@unchecked Sendable`: a connection has one user at a time, as `SQLiteConnection` does.
+final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
+  /// The state of the transaction. BEGIN is sent with its first statement.
+  enum Stage {
+    case none, requested, open
+  }
+
+  let opener: SessionOpener
+  let role: SessionRole
+  var session: Session
+  var stage = Stage.none
+  var changeMark: Int64 = 0
+  /// The first failure of a statement that nobody waited for.
+  var deferredFailure: StoreError?
+  /// The failure of a statement of this transaction, after which the server refuses others.
+  var abortedBy: StoreError?
+  /// The number of transactions that this connection has begun.
+  var token: Int64 = 0
+  var sizeKnownUntil = ContinuousClock.now
+  let parameters = ParameterBuffer()
+  /// The arguments of the lane's statement, which is sent between those of another statement.
+  let laneParameters = ParameterBuffer()
+  private var statements = StatementCache<PreparedCommand>()
+  private var statementsCount = 0
+  private var discarded = DiscardedNames()
+
+  init(_ opener: SessionOpener, _ role: SessionRole) throws(StoreError) {
+    self.opener = opener
+    self.role = role
+    session = try opener.open(role)
+  }
+
+  var place: String { opener.address.place }
+  var dialect: SQLDialect { .postgreSQL }
+
+  func close() throws(StoreError) { session.finish() }
+
+  /// Replaces the session. Nothing of the old one is used again.
+  func adopt(_ fresh: Session) {
+    session.finish()
+    statements.removeAll()
+    discarded = DiscardedNames()
+    session = fresh
+    opener.counters.addReconnect()
+  }
+
+  /// Replaces the session if it has ended. Only without a transaction.
+  func ensureAlive() throws(StoreError) {
+    if !session.isAlive() { adopt(try opener.open(role)) }
+  }
+
+  /// Returns the prepared statement for a text. Waits for the server if it is new.
+  func statement(_ sql: String, _ allowed: StatementKinds) throws(StoreError) -> PreparedCommand {
+    if let known = statements.find(sql) {
+      guard allowed.contains(known.kind) else { throw refusedKind(allowed) }
+      return known
+    }
+    let kind = StatementKinds.kind(of: sql)
+    guard allowed.contains(kind) else { throw refusedKind(allowed) }
+    if role == .reader, stage != .open { try dropDiscarded() }
+    statementsCount += 1
+    let name = "s\(statementsCount)"
+    try session.prepare(name, sql)
+    try session.describe(name)
+    try settle()
+    guard let description = session.takeWanted() else { throw session.end("a description is missing") }
+    defer { PQclear(description) }
+    let command = PreparedCommand(sql, name, kind, description, discarded)
+    statements.keep(command)
+    return command
+  }
+
+  /// Forgets all prepared statements, for example because a column has another type now.
+  func forgetStatements() { statements.removeAll() }
+
+  /// Makes the server drop the statements that were forgotten. Only without a transaction, which an error would end.
+  func dropDiscarded() throws(StoreError) {
+    guard !discarded.names.isEmpty else { return }
+    for name in discarded.names { try session.send(Command(kind: .statement), text: "DEALLOCATE \(name)") }
+    discarded.names = []
+    try session.sync()
+  }
+}

@@ -1,0 +1,55 @@
+/// The tables that order the commits of all processes on one database.
+///
+/// A lane's row is the lock of its writers, and counts their commits. `store_commits` has a row for each session of a
+/// writer, with its last commit, so that a COMMIT whose answer was lost can be looked up. Both rows are updated in
+/// place; the fill factor leaves room for it on their page.
+enum LaneSchema {
+  /// Number of commits after which the row of an ended session is deleted.
+  static let retainedCommits = 1_000_000
+
+  static let tables = """
+    SELECT pg_advisory_xact_lock(7020094);
+    CREATE TABLE IF NOT EXISTS store_lanes (
+      lane BIGINT NOT NULL PRIMARY KEY, head BIGINT NOT NULL) WITH (fillfactor = 50);
+    CREATE TABLE IF NOT EXISTS store_commits (
+      lane BIGINT NOT NULL, session BIGINT NOT NULL, number BIGINT NOT NULL, token BIGINT NOT NULL,
+      is_fenced BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (lane, session)) WITH (fillfactor = 50);
+    INSERT INTO store_lanes (lane, head) VALUES (0, 0) ON CONFLICT (lane) DO NOTHING;
+    """
+
+  static let takeLane = "UPDATE store_lanes SET head = head + 1 WHERE lane = 0 RETURNING head"
+
+  /// Fails with `division_by_zero` if the session was fenced. A statement of its own, because it must not use the
+  /// snapshot from before the wait for the lane.
+  static let recordCommit = """
+    WITH recorded AS (
+      UPDATE store_commits SET number = (SELECT head FROM store_lanes WHERE lane = 0), token = $2
+      WHERE lane = 0 AND session = $1 AND is_fenced = 0 RETURNING number)
+    SELECT 1 / count(*) FROM recorded
+    """
+
+  static func register(session: Int64) -> String {
+    """
+    INSERT INTO store_commits (lane, session, number, token)
+    SELECT lane, \(session), head, 0 FROM store_lanes WHERE lane = 0
+    """
+  }
+
+  static let purge = """
+    DELETE FROM store_commits WHERE lane = 0
+    AND number < (SELECT head FROM store_lanes WHERE lane = 0) - \(retainedCommits)
+    """
+
+  /// Ends statements of a vanished client that wait for the lane. Servers of other systems may refuse the setting.
+  static let watchClient = """
+    SELECT set_config('client_connection_check_interval', '5s', false) WHERE version() LIKE '%linux%'
+    """
+
+  /// Waits until the session's last transaction has ended, if it has begun.
+  static let lockLane = "SELECT head FROM store_lanes WHERE lane = 0 FOR UPDATE"
+
+  /// Stops the session's transaction if it has not begun, and returns the token of the last one that was committed.
+  static func fence(session: Int64) -> String {
+    "UPDATE store_commits SET is_fenced = 1 WHERE lane = 0 AND session = \(session) RETURNING token"
+  }
+}

@@ -1,0 +1,74 @@
+import CPostgreSQL
+import CampanileStore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Connects to a server and prepares sessions.
+struct SessionOpener: Sendable {
+  let address: ServerAddress
+  let limits: PostgreSQLLimits
+  let counters: PostgreSQLCounters
+
+  /// Connects, checks the server, and for the writer creates the tables of its lane.
+  ///
+  /// libpq waits for `connect_timeout` at most, for each address of each host.
+  func open(_ role: SessionRole) throws(StoreError) -> Session {
+    let handle = try connect(role)
+    let session = Session(handle, place: address.place, silenceMsMax: limits.silenceMsMax, counters: counters)
+    try ServerCheck.checkServer(handle, address)
+    guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
+      throw session.end("the connection has no pipeline mode")
+    }
+    if role == .writer { try prepareDatabase(session) }
+    for statement in ControlStatement.allCases where statement.isFor(role) {
+      try session.prepare(statement.name, statement.sql)
+    }
+    try session.sync()
+    return session
+  }
+
+  private func connect(_ role: SessionRole) throws(StoreError) -> OpaquePointer {
+    let parameters = address.connection(role, limits).sorted { $0.key < $1.key }
+    let handle = Self.withPointers(parameters.map(\.key)) { keywords in
+      Self.withPointers(parameters.map(\.value)) { values in PQconnectdbParams(keywords, values, 0) }
+    }
+    guard let handle else { throw StoreError(.unavailable, "libpq has no memory", path: address.place) }
+    guard PQstatus(handle) == CONNECTION_OK else {
+      defer { PQfinish(handle) }
+      throw ConnectFailure.error(handle, address)
+    }
+    return handle
+  }
+
+  private func prepareDatabase(_ session: Session) throws(StoreError) {
+    var hasTables = false
+    do {
+      try session.ask(ServerCheck.query) { hasTables = try ServerCheck.checkDatabase($0, address) }
+    } catch {
+      throw .from(error, path: address.place)
+    }
+    if !hasTables { try session.runScript(LaneSchema.tables) }
+    try session.send(Command(kind: .statement), text: LaneSchema.watchClient)
+    try session.send(Command(kind: .statement), text: LaneSchema.purge)
+    try session.send(Command(kind: .statement), text: LaneSchema.register(session: session.number))
+    try session.waitForAll()
+    if let failure = session.takeFailure() { throw failure.error }
+  }
+
+  /// Calls `body` with C strings and a null pointer after the last.
+  private static func withPointers<T>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> T
+  ) -> T {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    let pointers = copies.map { UnsafePointer<CChar>($0) } + [nil]
+    return pointers.withUnsafeBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { preconditionFailure("an array with an element has an address") }
+      return body(base)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+public import CampanileStore
+import Synchronization
+
+/// PostgreSQL 15 or newer as the engine of a store.
+///
+/// Several processes may use one database: each writing transaction begins by locking the row of its lane.
+public struct PostgreSQLEngine: Sendable {
+  let opener: SessionOpener
+
+  /// Creates an engine for the server named by a setting.
+  ///
+  /// - Parameters:
+  ///   - text: An address (`postgresql://user@host1,host2:5432/database?sslmode=verify-full`), or the path of a file
+  ///     that contains one, optionally after `file:`.
+  ///   - setting: The setting's name, for messages.
+  /// - Throws: `invalidArgument` for an address that cannot be used, or contains a password. Passwords are read from
+  ///   `~/.pgpass`, from the `passfile` that the address names, or from an address file that only its owner can read.
+  public init(
+    _ text: String, setting: String = "--store", limits: PostgreSQLLimits = PostgreSQLLimits()
+  ) throws(StoreError) {
+    let address: ServerAddress
+    if Self.isAddress(text) {
+      address = try ServerAddress(text, setting: setting)
+      guard !address.hasPassword else {
+        throw StoreError(
+          .invalidArgument,
+          "\(setting): other users can read a password there; put it into ~/.pgpass, or the address into a file "
+            + "with mode 0600", path: address.place)
+      }
+    } else {
+      address = try AddressFile.read(Self.path(text), setting: setting)
+    }
+    opener = SessionOpener(address: address, limits: limits, counters: PostgreSQLCounters())
+  }
+
+  /// Whether the text of a setting is a server's address, not a path.
+  public static func isAddress(_ text: String) -> Bool {
+    text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
+  }
+
+  /// The counters of the connections since the engine was created.
+  public var metrics: PostgreSQLMetrics { opener.counters.snapshot }
+
+  private static func path(_ text: String) -> String {
+    for prefix in ["file://", "file:"] where text.hasPrefix(prefix) { return String(text.dropFirst(prefix.count)) }
+    return text
+  }
+}
+
+extension PostgreSQLEngine: StoreEngine {
+  package var place: String { opener.address.place }
+  package var readsInline: Bool { false }
+  package var readersMax: Int { opener.limits.readersMax }
+  package var readerWaitMs: Int { opener.limits.readerWaitMs }
+
+  /// Takes nothing, because several processes may use one database.
+  package func claim() throws(StoreError) -> (any StoreClaim)? { nil }
+
+  package func openWriter() throws(StoreError) -> any StoreConnection {
+    try PostgreSQLConnection(opener, .writer)
+  }
+
+  package func openReader() throws(StoreError) -> any StoreConnection {
+    try PostgreSQLConnection(opener, .reader)
+  }
+
+  /// The server checks its own pages. `openWriter` has checked the server.
+  package func check(_ connection: any StoreConnection) throws(StoreError) -> StartupCheckOutcome { .skipped }
+
+  package func tidy(_ connection: any StoreConnection) {}
+
+  package func sizes() -> (databaseBytes: Int64, logBytes: Int64) { (opener.counters.sizeBytes, 0) }
+}

@@ -1,0 +1,62 @@
+import CampanilePostgreSQL
+import CampanileStore
+import Foundation
+import Testing
+
+@Suite("Addresses of servers")
+struct AddressTests {
+  @Test("messages show the address without its parameters")
+  func place() throws {
+    let engine = try PostgreSQLEngine("postgresql://u@one:5432,two:5433/data?sslmode=verify-full&passfile=/secret")
+    #expect(engine.place == "postgresql://u@one:5432,two:5433/data")
+    #expect(try PostgreSQLEngine("postgres://one/data").place == "postgresql://one/data")
+    #expect(
+      try PostgreSQLEngine("postgresql://u@/data?host=/run/postgresql").place == "postgresql://u@/run/postgresql/data")
+  }
+
+  @Test("a password in a setting is refused, and not repeated")
+  func password() async {
+    for text in ["postgresql://u:geheim@one/data", "postgresql://u@one/data?password=geheim"] {
+      let error = await storeError { _ = try PostgreSQLEngine(text, setting: "--store") }
+      #expect(error?.code == .invalidArgument)
+      #expect(error?.message.hasPrefix("--store: other users can read a password there; put it into ~/.pgpass") == true)
+      #expect(error?.description.contains("geheim") == false)
+    }
+  }
+
+  @Test("what is no address is refused with the setting's name")
+  func malformed() async {
+    for (text, message) in [
+      ("postgresql://[::1/data", "--store: not an address like postgresql://user@host:5432/database"),
+      ("postgresql://u@one", "--store: the address names no database"),
+      ("postgresql://u@one/data?colour=red", "--store: not an address like postgresql://user@host:5432/database"),
+      ("/nowhere/address", "--store: cannot open the file: No such file or directory"),
+      ("/tmp", "--store: not a regular file"),
+    ] {
+      let error = await storeError { _ = try PostgreSQLEngine(text) }
+      #expect(error?.code == .invalidArgument)
+      #expect(error?.message == message)
+    }
+  }
+
+  @Test("an address file may hold a password if only its owner can read it")
+  func addressFile() async throws {
+    let path = NSTemporaryDirectory() + "campanile-address-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try "  postgresql://u:geheim@one/data \n".write(toFile: path, atomically: false, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+    let error = await storeError { _ = try PostgreSQLEngine(path) }
+    #expect(error?.message == "--store: the file holds a password that other users can read; run: chmod 600 \(path)")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    for text in [path, "file:\(path)", "file://\(path)"] {
+      #expect(try PostgreSQLEngine(text).place == "postgresql://u@one/data")
+    }
+  }
+
+  @Test("settings that begin like an address are told from paths")
+  func kinds() {
+    #expect(PostgreSQLEngine.isAddress("postgresql://one/data"))
+    #expect(PostgreSQLEngine.isAddress("postgres://one/data"))
+    #expect(!PostgreSQLEngine.isAddress("/var/lib/store"))
+  }
+}
