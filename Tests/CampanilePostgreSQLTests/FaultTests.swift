@@ -114,7 +114,7 @@ struct FaultTests {
     let proxy = try FaultyProxy(to: cluster.port)
     defer { proxy.close() }
     var limits = PostgreSQLLimits()
-    limits.silenceMsMax = 400
+    limits.silenceMsMax = 1_000
     limits.sizeIntervalMs = .max
     let (store, engine) = try openStore(
       cluster.address(database, port: proxy.port), migrations: Judge.schema, limits: limits)

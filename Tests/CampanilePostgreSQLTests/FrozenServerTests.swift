@@ -8,9 +8,9 @@ import Testing
 struct FrozenServerTests {
   private var limits: PostgreSQLLimits {
     var limits = PostgreSQLLimits()
-    limits.silenceMsMax = 400
+    limits.silenceMsMax = 1_000
     limits.sizeIntervalMs = .max
-    limits.outcomeMsMax = 1_500
+    limits.outcomeMsMax = 4_000
     return limits
   }
 
@@ -32,7 +32,7 @@ struct FrozenServerTests {
     #expect(await judge.write(store) == false)
     #expect(
       judge.messages.first == """
-        the connection to the server was lost: no answer within 400 ms; the transaction was not committed
+        the connection to the server was lost: no answer within 1000 ms; the transaction was not committed
         """)
     let read = await storeError { _ = try await store.readSingle { try $0.queryOne("SELECT 1") { $0.value(0) } } }
     #expect(read?.code == .unavailable)
