@@ -101,7 +101,7 @@ extension AttendanceService {
     let number = try FieldIDs.meeting(request.meetingId)
     let present = try await repository.presentPosition(of: caller)
     _ = try await repository.meeting(number)
-    let query = try await PositionQuery(
+    let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["meeting-attendance", request.meetingId], parts: 1, limits: limits)
     var response = ListMeetingAttendanceResponse(resumeToken: present.text(for: caller))
@@ -121,7 +121,7 @@ extension AttendanceService {
     try await access.requireOpenStatistics(caller, of: number)
     let present = try await repository.presentPosition(of: caller)
     let member = try await repository.member(number)
-    let query = try await PositionQuery(
+    let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["member-attendance", request.memberId, String(request.year)], parts: 2, limits: limits)
     let (page, token) = query.page(

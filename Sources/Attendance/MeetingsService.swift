@@ -68,7 +68,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
     _ request: ListMeetingYearsRequest, context: CallContext
   ) async throws -> ListMeetingYearsResponse {
     let caller = try await access.caller(context, .member)
-    let query = try await PositionQuery(
+    let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["years"], parts: 1,
       limits: limits)
     let (years, nextPageToken) = query.page(try await repository.meetingYears(query)) { [String($0.year)] }
@@ -123,7 +123,7 @@ extension MeetingsService {
     _ request: ListCalendarFeedsRequest, context: CallContext
   ) async throws -> ListCalendarFeedsResponse {
     let caller = try await access.caller(context, .member)
-    let query = try await PositionQuery(
+    let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["feeds"], parts: 1,
       limits: limits)
     let (feeds, nextPageToken) = query.page(try await repository.feeds(of: caller.name, query)) { [$0.id] }

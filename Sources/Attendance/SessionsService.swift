@@ -67,7 +67,7 @@ public struct SessionsService: SessionsServiceProtocol {
   public func listSessions(_ request: ListSessionsRequest, context: CallContext) async throws -> ListSessionsResponse {
     let caller = try await access.caller(context, .member)
     let number = try member(request.memberId, for: caller)
-    let query = try await PositionQuery(
+    let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["sessions", String(number)],
       parts: 1, limits: limits)
     let (sessions, nextPageToken) = query.page(try await repository.sessions(of: number, query)) { [$0.id] }

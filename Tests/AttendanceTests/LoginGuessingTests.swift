@@ -278,7 +278,8 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", pin: "471147")
-      let hash = try #require(try await LoginDeviceToken.hash(try await component.login("Anna", "471147").deviceToken))
+      let token = try await component.login("Anna", "471147").deviceToken
+      let hash = try #require(LoginDeviceToken.hash(token))
       var grant = LoginGrant(
         subject: LoginSubject(member: anna.number), member: anna.number,
         pinHash: try await component.repository.pinHash(of: anna.number), sessionHash: [1], device: hash,
