@@ -279,7 +279,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", pin: "471147")
       let token = try await component.login("Anna", "471147").deviceToken
-      let hash = try #require(LoginDeviceToken.hash(token))
+      let hash = try #require(try LoginDeviceToken.hash(token))
       var grant = LoginGrant(
         subject: LoginSubject(member: anna.number), member: anna.number,
         pinHash: try await component.repository.pinHash(of: anna.number), sessionHash: [1], device: hash,
