@@ -30,9 +30,7 @@ enum ConnectFailure {
     }
     if text.contains("does not exist"), text.contains("database") {
       return (
-        .unavailable, "3D000",
-        "there is no database \(address.database); create it with: CREATE DATABASE \"\(address.database)\" "
-          + "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
+        .unavailable, "3D000", "there is no database \(address.database); \(ServerCheck.creation(address))"
       )
     }
     if text.contains("timeout expired") {

@@ -55,7 +55,8 @@ enum ServerCheck {
     return try row.bool(6)
   }
 
-  private static func creation(_ address: ServerAddress) -> String {
+  /// Returns the command that creates the database as a store needs it.
+  static func creation(_ address: ServerAddress) -> String {
     "create it with: CREATE DATABASE \(identifier(address.database)) TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
   }
 

@@ -61,14 +61,11 @@ struct SessionOpener: Sendable {
 
   /// Calls `body` with C strings and a null pointer after the last.
   private static func withPointers<T>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> T
+    _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> T
   ) -> T {
     let copies = strings.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     let pointers = copies.map { UnsafePointer<CChar>($0) } + [nil]
-    return pointers.withUnsafeBufferPointer { buffer in
-      guard let base = buffer.baseAddress else { preconditionFailure("an array with an element has an address") }
-      return body(base)
-    }
+    return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
   }
 }

@@ -30,7 +30,8 @@ public final class PostgreSQLCluster: Sendable {
   /// - Parameter settings: Lines for postgresql.conf.
   public init(settings: [String] = []) throws {
     programs = try Self.findPrograms()
-    folder = "/tmp/campanile-postgresql-\(UUID().uuidString.prefix(8))"
+    // A socket's path has at most 107 bytes.
+    folder = FileManager.default.temporaryDirectory.path + "/campanile-postgresql-\(UUID().uuidString.prefix(8))"
     port = try Self.freePort()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     if getuid() == 0 { try ChildProcess.run(["chown", "postgres", folder], in: "/") }
