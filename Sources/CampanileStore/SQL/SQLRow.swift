@@ -24,7 +24,10 @@ public struct SQLRow: ~Copyable {
   public var count: Int { statement.map { Int(sqlite3_column_count($0)) } ?? columns.count }
 
   /// Reports whether the column is NULL or does not exist.
-  public func isNull(_ column: Int) -> Bool { field(column).storage == .null }
+  public func isNull(_ column: Int) -> Bool {
+    guard let statement else { return field(column).storage == .null }
+    return sqlite3_column_type(statement, Int32(truncatingIfNeeded: column)) == SQLITE_NULL
+  }
 
   public func integer(_ column: Int) throws(StoreError) -> Int64 {
     let field = field(column)
