@@ -127,15 +127,16 @@ class Load:
 
     def run(self, tokens):
         link = None
-        while not self.stopped.is_set():
+        count = 0
+        # Each activity is updated at least once, because a local start is not pushed.
+        while not self.stopped.is_set() or count < len(tokens):
             try:
                 if link is None:
                     link = self.service.link()
-                for token in tokens:
-                    self.update(link, token)
-                    if self.stopped.is_set():
-                        break
-                time.sleep(0.002)
+                self.update(link, tokens[count % len(tokens)])
+                count += 1
+                if count % len(tokens) == 0:
+                    time.sleep(0.002)
             except (OSError, TypeError, AssertionError, json.JSONDecodeError):
                 # The service is down for a moment, and the outcome of the call is unknown.
                 if link is not None:
