@@ -5,8 +5,10 @@ public import CampanileCodec
 ///
 /// A base class and not a protocol, because a table of classes is much smaller than one of conformances.
 ///
-/// A message changes only objects that no other message has.
 public class FieldObject: @unchecked Sendable {
+  // `@unchecked`: a message changes only objects that no other message has, so none changes while it is shared. This
+  // holds for all subclasses.
+
   init() {}
 
   /// The table of the message in a field of this class.

@@ -31,100 +31,63 @@ public final class BytesField: FieldObject, @unchecked Sendable {
   override func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
-/// A list of messages.
-public final class MessagesField<M: ProtoMessage>: FieldObject, @unchecked Sendable {
-  public var value: [M]
+/// A list. Its subclasses read and write one element.
+public class ListField<Element: Hashable & Sendable>: FieldObject, @unchecked Sendable {
+  public final var value: [Element]
 
-  public init(_ value: [M]) { self.value = value }
+  public required init(_ value: [Element]) { self.value = value }
 
-  override class func read(from reader: inout JSONReader) throws(ProtoJSONError) -> FieldObject {
-    let list = MessagesField([])
+  class func element(from reader: inout JSONReader) throws(ProtoJSONError) -> Element {
+    preconditionFailure("not a list's field")
+  }
+
+  class func write(_ element: Element, to writer: inout JSONWriter) { preconditionFailure("not a list's field") }
+
+  override final class func read(from reader: inout JSONReader) throws(ProtoJSONError) -> FieldObject {
+    let list = Self([])
     var more = try reader.beginArray()
     while more {
-      list.value.append(try M(from: &reader))
+      list.value.append(try element(from: &reader))
       more = try reader.nextElement()
     }
     return list
   }
 
-  override var isEmpty: Bool { value.isEmpty }
+  override final var isEmpty: Bool { value.isEmpty }
 
-  override func write(to writer: inout JSONWriter) {
+  override final func write(to writer: inout JSONWriter) {
     let array = writer.beginArray()
     for element in value {
       writer.nextElement()
-      element.encode(to: &writer)
+      Self.write(element, to: &writer)
     }
     writer.endArray(array)
   }
 
-  override func isEqual(to other: FieldObject) -> Bool { value == unsafeDowncast(other, to: Self.self).value }
-  override func hash(into hasher: inout Hasher) { hasher.combine(value) }
-  override func copy() -> FieldObject { MessagesField(value) }
+  override final func isEqual(to other: FieldObject) -> Bool { value == unsafeDowncast(other, to: Self.self).value }
+  override final func hash(into hasher: inout Hasher) { hasher.combine(value) }
+  override final func copy() -> FieldObject { Self(value) }
+}
+
+/// A list of messages.
+public final class MessagesField<M: ProtoMessage>: ListField<M>, @unchecked Sendable {
+  override class func element(from reader: inout JSONReader) throws(ProtoJSONError) -> M { try M(from: &reader) }
+  override class func write(_ element: M, to writer: inout JSONWriter) { element.encode(to: &writer) }
 }
 
 /// A list of an enum's values.
-public final class EnumsField<E: ProtoEnum>: FieldObject, @unchecked Sendable {
-  public var value: [E]
-
-  public init(_ value: [E]) { self.value = value }
-
-  override class func read(from reader: inout JSONReader) throws(ProtoJSONError) -> FieldObject {
-    let list = EnumsField([])
-    var more = try reader.beginArray()
-    while more {
-      list.value.append(try reader.enumeration(E.self))
-      more = try reader.nextElement()
-    }
-    return list
+public final class EnumsField<E: ProtoEnum>: ListField<E>, @unchecked Sendable {
+  override class func element(from reader: inout JSONReader) throws(ProtoJSONError) -> E {
+    try reader.enumeration(E.self)
   }
 
-  override var isEmpty: Bool { value.isEmpty }
-
-  override func write(to writer: inout JSONWriter) {
-    let array = writer.beginArray()
-    for element in value {
-      writer.nextElement()
-      writer.enumeration(element)
-    }
-    writer.endArray(array)
-  }
-
-  override func isEqual(to other: FieldObject) -> Bool { value == unsafeDowncast(other, to: Self.self).value }
-  override func hash(into hasher: inout Hasher) { hasher.combine(value) }
-  override func copy() -> FieldObject { EnumsField(value) }
+  override class func write(_ element: E, to writer: inout JSONWriter) { writer.enumeration(element) }
 }
 
 /// A list of scalars.
-public final class ScalarsField<S: FieldScalar>: FieldObject, @unchecked Sendable {
-  public var value: [S]
-
-  public init(_ value: [S]) { self.value = value }
-
-  override class func read(from reader: inout JSONReader) throws(ProtoJSONError) -> FieldObject {
-    let list = ScalarsField([])
-    var more = try reader.beginArray()
-    while more {
-      list.value.append(try S.read(from: &reader))
-      more = try reader.nextElement()
-    }
-    return list
-  }
-
-  override var isEmpty: Bool { value.isEmpty }
-
-  override func write(to writer: inout JSONWriter) {
-    let array = writer.beginArray()
-    for element in value {
-      writer.nextElement()
-      element.write(to: &writer)
-    }
-    writer.endArray(array)
-  }
-
-  override func isEqual(to other: FieldObject) -> Bool { value == unsafeDowncast(other, to: Self.self).value }
-  override func hash(into hasher: inout Hasher) { hasher.combine(value) }
-  override func copy() -> FieldObject { ScalarsField(value) }
+public final class ScalarsField<S: FieldScalar>: ListField<S>, @unchecked Sendable {
+  override class func element(from reader: inout JSONReader) throws(ProtoJSONError) -> S { try S.read(from: &reader) }
+  override class func write(_ element: S, to writer: inout JSONWriter) { element.write(to: &writer) }
 }
 
 /// A map from strings to scalars.
