@@ -23,7 +23,8 @@ import Testing
     try await eventually("the cancel arrives") { silent.frames.contains { $0.contains("rpc.cancel") } }
     // A call that may have side effects is never sent twice.
     for _ in 0..<10 {
-      do { _ = try await echo.fail(.init(code: 5), options: CallOptions(timeoutMs: 1_000)) } catch let error as RPCError {
+      do { _ = try await echo.fail(.init(code: 5), options: CallOptions(timeoutMs: 1_000)) } catch let error as RPCError
+      {
         #expect(error.code == .notFound || error.code == .deadlineExceeded)
       }
     }
