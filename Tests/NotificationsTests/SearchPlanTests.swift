@@ -5,7 +5,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite struct SearchPlanTests {
+@Suite(.onSQLite) struct SearchPlanTests {
   @Test(arguments: [
     (SearchState.pendingSQL, "changes_user "),
     (SearchWriter.documentSQL, "search_documents_notification "),
@@ -18,7 +18,7 @@ import Testing
     (SearchIndexer.entriesOfUserSQL, "changes_user "),
     (DocumentNumber.beforeSQL, "search_documents_notification "),
     (DocumentNumber.afterSQL, "search_documents_notification "),
-    (DocumentNumber.lastWithinSQL, "INTEGER PRIMARY KEY"),
+    (DocumentNumber.lastWithinSQL, "INTEGER PRIMARY KEY"), (DocumentNumber.firstWithinSQL, "INTEGER PRIMARY KEY"),
     (DocumentNumber.takenSQL, "INTEGER PRIMARY KEY"),
     (SQLiteNotificationsRepository.searchedDocumentSQL, "INTEGER PRIMARY KEY"),
     (RetentionJob.cursorSQL, "sqlite_autoindex_maintenance_cursors_1"),

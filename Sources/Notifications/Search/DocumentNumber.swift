@@ -4,12 +4,12 @@ import CampanileStore
 /// Document numbers: the 48 bits of the time in the notification's id, followed by 15 bits that order documents of the
 /// same time.
 ///
-/// A number is assigned when a notification is indexed. That may be long after others of the same time (import,
-/// undeletion), in which case it gets a number between those of its neighbours.
+/// A number is assigned when a notification is indexed. That may be after others of the same time that have greater ids
+/// (concurrent calls, import, undeletion), in which case it gets a number between those of its neighbours.
 enum DocumentNumber {
   private static let slotBits: Int64 = 15
-  /// The gap after each new number, left free for later insertions.
-  private static let gap: Int64 = 4
+  /// The distance between numbers of the same time, left free for later insertions.
+  private static let gap: Int64 = 8
   private static let attemptsMax = 64
 
   static let beforeSQL = """
@@ -24,31 +24,44 @@ enum DocumentNumber {
     SELECT document_id FROM search_documents WHERE document_id >= $1 AND document_id < $2
     ORDER BY document_id DESC LIMIT 1
     """
+  static let firstWithinSQL = """
+    SELECT document_id FROM search_documents WHERE document_id >= $1 AND document_id < $2
+    ORDER BY document_id LIMIT 1
+    """
   static let takenSQL = "SELECT document_id FROM search_documents WHERE document_id = $1"
   static let highestSQL = "SELECT coalesce(max(document_id), 0) FROM search_documents"
 
   /// Returns the lowest number for a time.
   static func lowest(timeMs: Int64) -> Int64 { min(max(0, timeMs), SortableID.timeMsMax) << slotBits }
 
-  /// Returns a free number that preserves the order of the user's notification ids. With more than 8,000 insertions out
-  /// of order within one millisecond, only the order among those may be lost.
+  /// Returns a free number of the time. It preserves the order of the user's notification ids, unless there are so many
+  /// of the same time that their neighbours leave none free. Beyond 32,768 documents of the same time, it is the number
+  /// after all others.
   static func next(
     notificationID: String, timeMs: Int64, user: String, _ transaction: ReadTransaction
   ) throws -> Int64 {
+    let start = lowest(timeMs: timeMs)
+    let slot = start..<start + 1 << slotBits
+    guard let last = try number(lastWithinSQL, [.integer(slot.lowerBound), .integer(slot.upperBound)], transaction)
+    else { return start + 1 << (slotBits - 2) }
     let key: [SQLValue] = [.text(user), .text(notificationID)]
-    let before = try number(beforeSQL, key, transaction)
-    let after = try number(afterSQL, key, transaction) ?? .max
-    let lower = max(before.map { $0 + 1 } ?? 0, lowest(timeMs: timeMs))
-    let slotEnd = ((lower >> slotBits) + 1) << slotBits
-    let last = try number(lastWithinSQL, [.integer(lower), .integer(slotEnd)], transaction)
-    let behind = last.map { $0 + gap } ?? lower
-    if behind < after, behind < slotEnd { return behind }
-    let upper = max(lower, min(after, slotEnd))
-    var candidate = lower + (upper - lower) / 2
+    let before = try number(beforeSQL, key, transaction).flatMap { slot.contains($0) ? $0 : nil }
+    let after = try number(afterSQL, key, transaction).flatMap { slot.contains($0) ? $0 : nil }
+    let (lower, upper) = ((before ?? start - 1) + 1, after ?? slot.upperBound)
+    let wanted =
+      switch (before, after) {
+      case (_, nil): last + min(gap, max(1, (slot.upperBound - last) / 2))
+      case (nil, let after?): max(lower, after - gap)
+      case (_?, let after?): lower + (after - lower) / 2
+      }
+    var candidate = wanted
     for _ in 0..<attemptsMax where candidate < upper {
       if try number(takenSQL, [.integer(candidate)], transaction) == nil { return candidate }
       candidate += 1
     }
+    if last + 1 < slot.upperBound { return last + 1 }
+    let first = try number(firstWithinSQL, [.integer(slot.lowerBound), .integer(slot.upperBound)], transaction)
+    if let first, first > start { return first - 1 }
     return try (number(highestSQL, [], transaction) ?? 0) + 1
   }
 
