@@ -43,13 +43,18 @@ extension Session {
 final class ResultRows {
   let result: OpaquePointer
   private let columns: [ColumnType]
+  /// Texts that differ from their stored form, released with the result.
+  private var texts: [UnsafeMutableRawBufferPointer] = []
 
   init(_ result: OpaquePointer, _ columns: [ColumnType]? = nil) {
     self.result = result
     self.columns = columns ?? (0..<PQnfields(result)).map { ColumnType(PQftype(result, $0)) }
   }
 
-  deinit { PQclear(result) }
+  deinit {
+    PQclear(result)
+    for text in texts { text.deallocate() }
+  }
 
   /// The number of rows that the statement has changed.
   var changedCount: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
@@ -73,6 +78,12 @@ final class ResultRows {
     guard PQgetisnull(result, row, Int32(index)) == 0 else { return .null }
     let bytes = UnsafeRawBufferPointer(
       start: PQgetvalue(result, row, Int32(index)), count: Int(PQgetlength(result, row, Int32(index))))
-    return try columns[index].column(bytes, index)
+    guard columns[index] == .text, let text = ZeroEscape.text(bytes) else {
+      return try columns[index].column(bytes, index)
+    }
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+    copy.copyBytes(from: text)
+    texts.append(copy)
+    return try columns[index].column(UnsafeRawBufferPointer(copy), index)
   }
 }

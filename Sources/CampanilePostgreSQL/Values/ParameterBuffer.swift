@@ -28,6 +28,7 @@ final class ParameterBuffer {
     values.removeAll(keepingCapacity: true)
     lengths.removeAll(keepingCapacity: true)
     formats.removeAll(keepingCapacity: true)
+    let arguments = Self.storable(arguments, types)
     reserve(arguments)
     sizeBytes = 0
     for index in arguments.indices {
@@ -37,6 +38,16 @@ final class ParameterBuffer {
         throw StoreError(error.code, "argument $\(index + 1) \(error.message)")
       }
     }
+  }
+
+  private static func storable(_ arguments: [SQLValue], _ types: [ParameterType]) -> [SQLValue] {
+    var result = arguments
+    for index in arguments.indices where types[index] != .bytea {
+      if case .text(var text) = arguments[index], let stored = ZeroEscape.stored(&text) {
+        result[index] = .text(stored)
+      }
+    }
+    return result
   }
 
   private func reserve(_ arguments: [SQLValue]) {
@@ -60,11 +71,7 @@ final class ParameterBuffer {
     case .real(let value): try append(value, type)
     case .text(var text):
       guard text.utf8.count <= Self.valueBytesMax else { throw Self.refused("is larger than 256 MiB") }
-      let hasZero = text.withUTF8 { bytes in
-        appendBytes(UnsafeRawBufferPointer(bytes), isBinary: type == .text || type == .bytea)
-        return bytes.contains(0)
-      }
-      if hasZero { throw Self.refused("contains U+0000, which PostgreSQL does not store in a text") }
+      text.withUTF8 { appendBytes(UnsafeRawBufferPointer($0), isBinary: type == .text || type == .bytea) }
     case .blob(let bytes):
       guard type == .bytea else { throw Self.refused("is a blob, but the statement takes another type") }
       guard bytes.count <= Self.valueBytesMax else { throw Self.refused("is larger than 256 MiB") }
