@@ -48,9 +48,13 @@ extension ActivitiesMigrations {
       replace(replace(CAST(payload AS TEXT), '"lastUpdate":', '"updateTime":'), '"createdAt":', '"createTime":')
       AS BLOB);
 
-    ALTER TABLE push_tokens ADD COLUMN os_version BIGINT;
-    ALTER TABLE push_tokens ADD COLUMN frequent_pushes BIGINT;
+    \(installationColumns)
 
     DELETE FROM store_idempotency;
-    """)
+    """, postgreSQL: installationColumns)
+
+  private static let installationColumns = """
+    ALTER TABLE push_tokens ADD COLUMN os_version BIGINT;
+    ALTER TABLE push_tokens ADD COLUMN frequent_pushes BIGINT;
+    """
 }

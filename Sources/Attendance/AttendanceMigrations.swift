@@ -115,7 +115,7 @@ public enum AttendanceMigrations {
           '$.lateConfirmationHours', '$.checkInOpensMinutesBefore', '$.checkInClosesMinutesAfter')
         WHERE name = 'settings';
       DELETE FROM store_idempotency;
-      """),
+      """, postgreSQL: ""),
     Migration(
       "0004-event-times-notices",
       """

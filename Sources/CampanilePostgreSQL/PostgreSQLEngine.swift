@@ -13,14 +13,16 @@ public struct PostgreSQLEngine: Sendable {
   ///   - text: An address (`postgresql://user@host1,host2:5432/database?sslmode=verify-full`), or the path of a file
   ///     that contains one, optionally after `file:`.
   ///   - setting: The setting's name, for messages.
+  ///   - defaultDatabase: The database if the address names none.
   /// - Throws: `invalidArgument` for an address that cannot be used, or contains a password. Passwords are read from
   ///   `~/.pgpass`, from the `passfile` that the address names, or from an address file that only its owner can read.
   public init(
-    _ text: String, setting: String = "--store", limits: PostgreSQLLimits = PostgreSQLLimits()
+    _ text: String, setting: String = "--store", defaultDatabase: String? = nil,
+    limits: PostgreSQLLimits = PostgreSQLLimits()
   ) throws(StoreError) {
     let address: ServerAddress
     if Self.isAddress(text) {
-      address = try ServerAddress(text, setting: setting)
+      address = try ServerAddress(text, setting: setting, defaultDatabase: defaultDatabase)
       guard !address.hasPassword else {
         throw StoreError(
           .invalidArgument,
@@ -28,7 +30,7 @@ public struct PostgreSQLEngine: Sendable {
             + "with mode 0600", path: address.place)
       }
     } else {
-      address = try AddressFile.read(Self.path(text), setting: setting)
+      address = try AddressFile.read(Self.path(text), setting: setting, defaultDatabase: defaultDatabase)
     }
     opener = SessionOpener(address: address, limits: limits, counters: PostgreSQLCounters())
   }
@@ -49,6 +51,7 @@ public struct PostgreSQLEngine: Sendable {
 
 extension PostgreSQLEngine: StoreEngine {
   package var place: String { opener.address.place }
+  package var dialect: SQLDialect { .postgreSQL }
   package var readsInline: Bool { false }
   package var readersMax: Int { opener.limits.readersMax }
   package var readerWaitMs: Int { opener.limits.readerWaitMs }

@@ -55,5 +55,5 @@ extension NotificationsMigrations {
       WHERE kind = 3;
 
     DELETE FROM store_idempotency;
-    """)
+    """, postgreSQL: "")
 }

@@ -102,7 +102,7 @@ public enum SyncMigrations {
         SET payload = CAST(replace(CAST(payload AS TEXT), '"timestamp":', '"eventTime":') AS BLOB)
         WHERE topic = 'apply-update';
       DELETE FROM store_idempotency;
-      """),
+      """, postgreSQL: ""),
     // The service does not replace files that devices write, so such a zone has no export. A service before this
     // version has replaced them at the next change.
     Migration(

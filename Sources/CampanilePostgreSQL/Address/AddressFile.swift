@@ -13,7 +13,9 @@ enum AddressFile {
   /// Reads an address from a file.
   ///
   /// - Throws: `invalidArgument` if the file cannot be read, or if it holds a password that other users can read.
-  static func read(_ path: String, setting: String) throws(StoreError) -> ServerAddress {
+  static func read(
+    _ path: String, setting: String, defaultDatabase: String?
+  ) throws(StoreError) -> ServerAddress {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot open the file: \(reason())", path, setting) }
     defer { close(descriptor) }
@@ -27,7 +29,8 @@ enum AddressFile {
     guard count >= 0 else { throw failure("cannot read the file: \(reason())", path, setting) }
     let text = String(decoding: bytes[..<count], as: UTF8.self)
     let address = try ServerAddress(
-      String(text.drop(while: \.isWhitespace).trimmingSuffix(while: \.isWhitespace)), setting: setting)
+      String(text.drop(while: \.isWhitespace).trimmingSuffix(while: \.isWhitespace)), setting: setting,
+      defaultDatabase: defaultDatabase)
     guard !address.hasPassword || status.st_mode & 0o077 == 0 else {
       throw failure("the file holds a password that other users can read; run: chmod 600 \(path)", path, setting)
     }

@@ -7,8 +7,8 @@ struct ServerAddress: Sendable, Hashable {
 
   /// Parses an address: a URI, or `keyword=value` pairs.
   ///
-  /// - Throws: `invalidArgument` for an address that libpq does not understand, or without a database.
-  init(_ text: String, setting: String) throws(StoreError) {
+  /// - Throws: `invalidArgument` for an address that libpq does not understand, or without any database.
+  init(_ text: String, setting: String, defaultDatabase: String?) throws(StoreError) {
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(text, &message) else {
       defer { PQfreemem(message) }
@@ -22,6 +22,7 @@ struct ServerAddress: Sendable, Hashable {
       if let value = option.pointee.val { parameters[String(cString: keyword)] = String(cString: value) }
       option += 1
     }
+    if parameters["dbname"]?.isEmpty ?? true { parameters["dbname"] = defaultDatabase }
     self.parameters = parameters
     guard let database = parameters["dbname"], !database.isEmpty else {
       throw StoreError(.invalidArgument, "\(setting): the address names no database", path: place)

@@ -2,6 +2,7 @@
 package protocol StoreEngine: Sendable {
   /// The database in messages: a path, or an address without its password.
   var place: String { get }
+  var dialect: SQLDialect { get }
   /// Whether reads run on the caller's thread. False if a read waits for a network.
   var readsInline: Bool { get }
   /// Maximum number of connections for reads.

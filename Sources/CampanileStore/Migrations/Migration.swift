@@ -7,7 +7,8 @@ public struct Migration: Sendable, Hashable {
   public var identifier: String
   /// One or more statements, without transaction control.
   public var sql: String
-  /// The same step for PostgreSQL, if it cannot run `sql`.
+  /// The same step for PostgreSQL, if it cannot run `sql`. Without conversions of data that were written before the
+  /// first program that supported PostgreSQL.
   public var postgreSQL: String?
 
   public init(_ identifier: String, _ sql: String, postgreSQL: String? = nil) {

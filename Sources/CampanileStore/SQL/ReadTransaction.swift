@@ -18,6 +18,9 @@ public class ReadTransaction {
   /// Invalidates the transaction: a copy that escapes its body must not use a connection that others use.
   final func invalidate() { connection = nil }
 
+  /// The dialect of the database, for the few statements that differ.
+  package final var dialect: SQLDialect { get throws(StoreError) { try usable().dialect } }
+
   /// Returns all rows of a query, mapped.
   ///
   /// - Throws: `overloaded` if there are more than `rowsMax` rows; read such results in pages.

@@ -5,6 +5,7 @@ struct SQLiteEngine: StoreEngine {
   init(_ configuration: StoreConfiguration) { factory = ConnectionFactory(configuration: configuration) }
 
   var place: String { factory.path }
+  var dialect: SQLDialect { .sqlite }
   var readsInline: Bool { true }
   var readersMax: Int { factory.configuration.readersMax }
   var readerWaitMs: Int { factory.configuration.readerWaitMs }

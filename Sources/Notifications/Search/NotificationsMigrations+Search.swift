@@ -23,6 +23,19 @@ extension NotificationsMigrations {
     INSERT INTO search_index (search_index, rank) VALUES ('crisismerge', 64);
     CREATE VIRTUAL TABLE search_terms USING fts5vocab(search_index, instance);
 
+    \(searchStateAndRetention)
+    """,
+    postgreSQL: """
+      CREATE TABLE search_documents (
+        document_id BIGINT NOT NULL PRIMARY KEY, user_id TEXT NOT NULL, notification_id TEXT NOT NULL,
+        bucket_id TEXT NOT NULL);
+      CREATE UNIQUE INDEX search_documents_notification ON search_documents (user_id, notification_id);
+      CREATE INDEX search_documents_bucket ON search_documents (user_id, bucket_id, notification_id);
+
+      \(searchStateAndRetention)
+      """)
+
+  private static let searchStateAndRetention = """
     CREATE TABLE search_state (
       id BIGINT NOT NULL PRIMARY KEY, sequence BIGINT NOT NULL, rebuild_user TEXT, rebuild_notification TEXT NOT NULL,
       bucket_position TEXT NOT NULL, CHECK (id = 1));
@@ -32,5 +45,5 @@ extension NotificationsMigrations {
 
     CREATE TABLE maintenance_cursors (name TEXT NOT NULL PRIMARY KEY, user_id TEXT NOT NULL, id TEXT NOT NULL);
     CREATE INDEX buckets_deleted_time ON buckets (deleted_at_ms, user_id, id) WHERE deleted_at_ms IS NOT NULL;
-    """)
+    """
 }

@@ -47,6 +47,11 @@ extension SQLiteNotificationsRepository {
 
   private func documents(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> [Int64] {
     guard let user = try SearchUser.existing(query.user, transaction) else { return [] }
+    let lower = query.startMs.map(DocumentNumber.lowest) ?? 0
+    let upper = min(query.endMs.map(DocumentNumber.lowest) ?? .max, query.before ?? .max)
+    if try transaction.dialect == .postgreSQL {
+      return try SearchVectors().documents(query, of: user, in: lower..<max(lower, upper), transaction)
+    }
     var required: [SearchExpression.Alternative] = []
     for term in query.query.required {
       guard let alternative = try SearchPrefix.alternative(term, of: user, transaction) else { return [] }
@@ -55,8 +60,6 @@ extension SQLiteNotificationsRepository {
     let expression = SearchExpression.text(
       bucketWord: query.bucketID.map(user.bucketWord), required: required,
       excluded: query.query.excluded.map(user.term))
-    let lower = query.startMs.map(DocumentNumber.lowest) ?? 0
-    let upper = min(query.endMs.map(DocumentNumber.lowest) ?? .max, query.before ?? .max)
     return try transaction.query(
       Self.searchSQL, [.text(expression), .integer(lower), .integer(upper), .int(query.pageSize + 1)]
     ) { try $0.integer(0) }

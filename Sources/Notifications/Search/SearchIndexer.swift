@@ -43,7 +43,7 @@ struct SearchIndexer: Sendable {
     try await store.write { transaction in
       var state = try SearchState(transaction)
       let before = state
-      var writer = SearchWriter(transaction, budget: budget)
+      var writer = try SearchWriter(transaction, budget: budget)
       try Self.follow(&state, &writer, rowsMax: budget, transaction)
       if let position = state.rebuild, !writer.isExhausted { state.rebuild = try writer.rebuild(from: position) }
       try writer.finish()
@@ -55,6 +55,7 @@ struct SearchIndexer: Sendable {
   /// merge.
   @discardableResult
   func merge() async throws -> Bool {
+    guard store.dialect == .sqlite else { return true }
     for _ in 0..<Self.mergeStepsMax {
       let changed = try await store.write { transaction in
         let before = try Self.totalChanges(transaction)
@@ -101,7 +102,7 @@ struct SearchIndexer: Sendable {
       let entries = try transaction.query(
         Self.entriesOfUserSQL, [.text(user), .integer(state.sequence), .int(budget + 1)], Entry.init)
       guard entries.count <= budget else { return false }
-      var writer = SearchWriter(transaction, budget: budget)
+      var writer = try SearchWriter(transaction, budget: budget)
       var isDone = true
       for entry in entries {
         if case .bucket = entry.subject { isDone = false }

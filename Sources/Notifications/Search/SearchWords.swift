@@ -41,6 +41,7 @@ enum SearchWords {
   }
 
   private static func tidyStep(_ transaction: WriteTransaction) throws -> (dropped: Int, isDone: Bool) {
+    guard try transaction.dialect == .sqlite else { return (0, true) }
     let start = try transaction.queryOne(cursorSQL) { try $0.text(0) } ?? ""
     let words = try transaction.query(walkSQL, [.text(start), .int(tidyRows)]) { try $0.text(0) }
     var dropped = 0
@@ -65,5 +66,5 @@ extension NotificationsMigrations {
     CREATE VIRTUAL TABLE search_batch_terms USING fts5vocab(search_batch, row);
     INSERT INTO search_words (word) SELECT DISTINCT term FROM search_terms WHERE col <> 'scope'
       ON CONFLICT (word) DO NOTHING;
-    """)
+    """, postgreSQL: "")
 }

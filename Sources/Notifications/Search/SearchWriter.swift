@@ -13,11 +13,14 @@ struct SearchWriter {
   private var textCount = 0
   private var users: [String: SearchUser] = [:]
   private let transaction: WriteTransaction
+  /// Nil on SQLite.
+  private let vectors: SearchVectors?
   static let textUnitBytes = 1_024
 
-  init(_ transaction: WriteTransaction, budget: Int) {
+  init(_ transaction: WriteTransaction, budget: Int) throws {
     self.transaction = transaction
     self.budget = budget
+    vectors = try transaction.dialect == .postgreSQL ? SearchVectors() : nil
   }
 
   var isExhausted: Bool { budget <= 0 }
@@ -40,6 +43,7 @@ struct SearchWriter {
     var body: String?
     var sizeBytes: Int { title.utf8.count + (subtitle?.utf8.count ?? 0) + (body?.utf8.count ?? 0) }
     var values: [SQLValue] { [.text(title), .text(subtitle), .text(body)] }
+    var columns: [String] { [title, subtitle, body].compactMap(\.self) }
 
     init(_ row: borrowing SQLRow, from column: Int) throws {
       title = try row.text(column)
@@ -74,6 +78,7 @@ struct SearchWriter {
     case (nil, let notification?):
       let user = try searchUser(key.user)
       let words = notification.text.words(of: user)
+      let scope = user.bucketWord(notification.bucketID)
       let id = key.notificationID
       let timeMs = SortableID.timeMs(of: id, prefix: SortableID.notificationPrefix) ?? notification.createdAtMs
       let number = try DocumentNumber.next(notificationID: id, timeMs: timeMs, user: key.user, transaction)
@@ -82,8 +87,8 @@ struct SearchWriter {
         [.integer(number)] + arguments + [.text(notification.bucketID)])
       try transaction.execute(
         "INSERT INTO search_index (rowid, title, subtitle, body, scope) VALUES ($1, $2, $3, $4, $5)",
-        [.integer(number)] + words.values + [.text(user.bucketWord(notification.bucketID))])
-      try keepWords(of: words)
+        [.integer(number)] + words.values + [.text(scope)])
+      try keepWords(of: words, number, scope: scope)
       budget -= notification.text.sizeBytes / Self.textUnitBytes
     case (let document?, let notification?):
       let user = try searchUser(key.user)
@@ -91,10 +96,11 @@ struct SearchWriter {
       let known = try transaction.queryOne(Self.textSQL, [.integer(document.number)]) { try Text($0, from: 0) }
       let isMoved = document.bucketID != notification.bucketID
       guard isMoved || known != words else { return }
+      let scope = user.bucketWord(notification.bucketID)
       try transaction.execute(
         "UPDATE search_index SET title = $1, subtitle = $2, body = $3, scope = $4 WHERE rowid = $5",
-        words.values + [.text(user.bucketWord(notification.bucketID)), .integer(document.number)])
-      if known != words { try keepWords(of: words) }
+        words.values + [.text(scope), .integer(document.number)])
+      if known != words || vectors != nil { try keepWords(of: words, document.number, scope: scope) }
       if isMoved {
         try transaction.execute(
           "UPDATE search_documents SET bucket_id = $1 WHERE document_id = $2",
@@ -104,7 +110,8 @@ struct SearchWriter {
     }
   }
 
-  private mutating func keepWords(of text: Text) throws {
+  private mutating func keepWords(of text: Text, _ document: Int64, scope: String) throws {
+    if let vectors { return try vectors.write(document, text.columns, scope: scope, transaction) }
     for value in text.values where value != .null {
       textCount += 1
       try transaction.execute(SearchWords.batchSQL, [.int(textCount), value])
