@@ -11,6 +11,9 @@ public final class Store: Sendable {
   /// The migrations that were applied before and by opening the store.
   public let migrationPlan: MigrationPlan
 
+  /// The dialect of the database, for the few statements that differ.
+  package var dialect: SQLDialect { engine.dialect }
+
   private let engine: any StoreEngine
   private let writer: GroupCommitWriter
   private let readers: ReaderPool
@@ -24,12 +27,13 @@ public final class Store: Sendable {
   ///   each with the path of the file or the address of the server.
   public init(_ configuration: StoreConfiguration, migrations: [Migration]) throws(StoreError) {
     self.configuration = configuration
-    let engine = configuration.engine ?? SQLiteEngine(configuration)
+    let engine = configuration.storeEngine
     let claim = try engine.claim()
     let connection = try engine.openWriter()
     let readers = ReaderPool(engine)
     do {
       startupCheck = try engine.check(connection)
+      try StoreMove.checkEnded(connection)
       migrationPlan = try Migrator(migrations).apply(on: connection)
       try readers.openFirst()
     } catch {

@@ -43,14 +43,15 @@ struct FailureTests {
   @Test("defaults of a connection are added unless the address gives them")
   func parameters() throws {
     let limits = PostgreSQLLimits()
-    let plain = try ServerAddress("postgresql://one/data", setting: "--store").connection(.writer, limits)
+    let plain = try ServerAddress("postgresql://one/data", setting: "--store", defaultDatabase: nil).connection(
+      .writer, limits)
     #expect(plain["target_session_attrs"] == "read-write")
     #expect(plain["connect_timeout"] == "2")
     #expect(plain["application_name"] == "campanile")
     #expect(plain["client_encoding"] == "UTF8")
     #expect(plain["options"]?.contains("-c default_transaction_read_only=on") == false)
     let text = "postgresql://one,two/data?connect_timeout=9&application_name=x&options=-c%20work_mem%3D8MB"
-    let given = try ServerAddress(text, setting: "--store").connection(.reader, limits)
+    let given = try ServerAddress(text, setting: "--store", defaultDatabase: nil).connection(.reader, limits)
     #expect(given["target_session_attrs"] == "primary")
     #expect(given["connect_timeout"] == "9")
     #expect(given["application_name"] == "x")

@@ -25,10 +25,10 @@ import Testing
 
   @Test func dryRunChangesNothing() async throws {
     let scratch = Scratch()
-    let all = try Store.migrationPlan(path: scratch.file(), migrations: [one, two])
+    let all = try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: [one, two])
     #expect(all.pending.suffix(2) == ["0001-a", "0002-b"])
     _ = try await open(scratch, [one])
-    let plan = try Store.migrationPlan(path: scratch.file(), migrations: [one, two])
+    let plan = try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: [one, two])
     #expect(plan.pending == ["0002-b"])
     #expect(try await open(scratch, [one, two]).pending == ["0002-b"])
   }
@@ -49,7 +49,9 @@ import Testing
     let error = await #expect(throws: StoreError.self) { try await open(scratch, [one]) }
     #expect(error?.code == .migration)
     #expect(error?.message.contains("newer") == true)
-    #expect(throws: StoreError.self) { try Store.migrationPlan(path: scratch.file(), migrations: [one]) }
+    #expect(throws: StoreError.self) {
+      try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: [one])
+    }
   }
 
   @Test func reorderedOrDuplicateMigrationsAreRefused() async throws {

@@ -92,7 +92,9 @@ import Testing
     }
     #expect(error?.code == .foreignFile)
     #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.file())) == before)
-    #expect(throws: StoreError.self) { try Store.migrationPlan(path: scratch.file(), migrations: rowsSchema) }
+    #expect(throws: StoreError.self) {
+      try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
+    }
   }
 
   @Test(arguments: [StoreConfiguration.StartupCheck.quick(timeLimitMs: 60_000), .complete])

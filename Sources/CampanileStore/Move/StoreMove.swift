@@ -1,0 +1,167 @@
+/// Copies a database into an empty one, of the same or another engine.
+///
+/// Copies table by table in the order of the primary key. A move that was interrupted continues where it ended, and a
+/// table counts as moved when both sides have the same rows and the same SHA-256. Epochs and sequences are copied, so
+/// resume tokens stay valid. Stop the service first: the source is read in one transaction.
+public struct StoreMove {
+  /// The extent of a move so far.
+  public struct Progress: Sendable, Hashable {
+    public var tablesMoved = 0
+    public var tables = 0
+    public var rows = 0
+  }
+
+  private static let rowsPerCommit = 200
+  private static let ownTables: Set<String> = ["schema_migrations", "store_move", "store_lanes", "store_commits"]
+
+  private let source: StoreConfiguration
+  private let target: StoreConfiguration
+  private let migrator: Migrator
+  private let omitted: Set<String>
+  private let finishing: [String]
+
+  /// - Parameters:
+  ///   - migrations: The schema of both databases.
+  ///   - omitted: Tables that are not copied, because the service builds them from others.
+  ///   - finishing: Statements that make the service do so.
+  public init(
+    from source: StoreConfiguration, to target: StoreConfiguration, migrations: [Migration],
+    omitting omitted: Set<String> = [], finishing: [String] = []
+  ) {
+    self.source = source
+    self.target = target
+    migrator = Migrator(migrations)
+    self.omitted = omitted
+    self.finishing = finishing
+  }
+
+  /// Moves the database. Blocks.
+  ///
+  /// - Throws: `alreadyExists` if the target has data; `migration` if the source has another schema than this program;
+  ///   `inUse`; `corrupt` if the copy differs from its source.
+  public func run(_ report: (Progress) -> Void = { _ in }) throws(StoreError) -> Progress {
+    let engine = source.storeEngine
+    guard source.engine != nil || DatabaseFile.sizeBytes(source.path) > 0 else {
+      throw StoreError(.invalidArgument, "there is no database", path: source.path)
+    }
+    let claim = try engine.claim()
+    defer { claim?.release() }
+    let reader = try engine.openReader()
+    defer { try? reader.close() }
+    guard try migrator.plan(on: reader).pending.isEmpty else {
+      throw StoreError(.migration, "the schema is older than this program; start the service once", path: engine.place)
+    }
+    return try write(from: reader, report)
+  }
+
+  private func write(from reader: any StoreConnection, _ report: (Progress) -> Void) throws(StoreError) -> Progress {
+    let engine = target.storeEngine
+    let claim = try engine.claim()
+    defer { claim?.release() }
+    let writer = try engine.openWriter()
+    defer { try? writer.close() }
+    do {
+      try prepare(writer)
+      try reader.beginReading()
+      defer { reader.rollBack() }
+      let tables = try self.tables(reader)
+      guard try self.tables(writer) == tables else {
+        throw StoreError(.migration, "the databases have different tables", path: writer.place)
+      }
+      var progress = Progress(tables: tables.count)
+      for table in tables {
+        try copy(table, reader, writer) { count in
+          progress.rows += count
+          report(progress)
+        }
+        progress.tablesMoved += 1
+        report(progress)
+      }
+      try finish(writer)
+      return progress
+    } catch {
+      writer.rollBack()
+      throw .from(error, path: writer.place)
+    }
+  }
+
+  /// Checks that a database is not a part of another one.
+  ///
+  /// - Throws: `migration` if a move into it has not ended.
+  static func checkEnded(_ connection: any StoreConnection) throws {
+    guard try !connection.hasTable("store_move") else {
+      throw StoreError(.migration, "a move into this database has not ended; repeat it", path: connection.place)
+    }
+  }
+
+  private func prepare(_ writer: any StoreConnection) throws {
+    if try !writer.hasTable("store_move") {
+      guard try !writer.hasTable("schema_migrations") else {
+        throw StoreError(.alreadyExists, "the target has data; move into an empty database", path: writer.place)
+      }
+      try transaction(writer) {
+        try writer.runScript(
+          "CREATE TABLE store_move (name TEXT NOT NULL PRIMARY KEY, is_moved BIGINT NOT NULL)")
+      }
+    }
+    _ = try migrator.apply(on: writer)
+  }
+
+  /// Ends the move: from then on, a program may open the database.
+  private func finish(_ writer: any StoreConnection) throws {
+    try transaction(writer) {
+      for statement in try finishing + MovedTable.identityStatements(writer) { try writer.run(statement) }
+      try writer.runScript("DROP TABLE store_move")
+    }
+  }
+
+  private func transaction(_ writer: any StoreConnection, _ body: () throws -> Void) throws {
+    try writer.beginMigrating()
+    try body()
+    try writer.commit()
+  }
+
+  private func tables(_ connection: any StoreConnection) throws -> [MovedTable] {
+    try MovedTable.all(connection).filter { !Self.ownTables.contains($0.name) && !omitted.contains($0.name) }
+  }
+
+  private func copy(
+    _ table: MovedTable, _ reader: any StoreConnection, _ writer: any StoreConnection, _ report: (Int) -> Void
+  ) throws {
+    let state = try writer.integer("SELECT is_moved FROM store_move WHERE name = $1", [.text(table.name)])
+    guard state != 1 else { return }
+    var position: [SQLValue]?
+    if state == nil {
+      // Migrations have inserted rows.
+      try writer.beginWriting()
+      try writer.execute("DELETE FROM \(table.quotedName)", [])
+      try writer.execute("INSERT INTO store_move (name, is_moved) VALUES ($1, 0)", [.text(table.name)])
+      try writer.commit()
+    } else {
+      position = try table.lastKey(writer)
+    }
+    while true {
+      let rows = try table.rows(after: position, countMax: Self.rowsPerCommit, reader)
+      if !rows.isEmpty {
+        try writer.beginWriting()
+        for row in rows { try writer.execute(table.insertSQL, row) }
+        try writer.commit()
+        position = rows.last.map(table.key)
+        report(rows.count)
+      }
+      if rows.count < Self.rowsPerCommit { break }
+    }
+    let digests = try [reader, writer].map { try table.digest($0, rowsPerPart: Self.rowsPerCommit) }
+    guard digests[0] == digests[1] else {
+      throw StoreError(.corrupt, "the copy of the table \(table.name) differs from its source")
+    }
+    try writer.beginWriting()
+    try writer.execute("UPDATE store_move SET is_moved = 1 WHERE name = $1", [.text(table.name)])
+    try writer.commit()
+  }
+}
+
+extension StoreConfiguration {
+  /// The engine of the store.
+  var storeEngine: any StoreEngine { engine ?? SQLiteEngine(self) }
+}
