@@ -129,9 +129,8 @@ let libraries: [Target] = [
     "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1",
-    "NIOPosix",
-    "Subprocess", "SyncContents", "SystemPackage", "UnixSignals",
+    "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanilePostgreSQL", "CampanileRPC", "CampanileStore",
+    "NIOCore", "NIOHTTP1", "NIOPosix", "Subprocess", "SyncContents", "SystemPackage", "UnixSignals",
     exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
   library(
     "CampanileLoad", uses: "CampanileBase", "CampanileJSON", "CampanileRPC", "Histogram", "NIOCore", "NIOHTTP1",
@@ -145,8 +144,8 @@ let programs = [
   // All other programs in one: notifications, activities, sync, attendance, gateway, APNs simulator, and command line.
   program(
     "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileBase", "CampanileCLI",
-    "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway", "GatewayDialects",
-    "GatewayHTTP", "Logging", "Metrics", "Notifications", "ServiceLifecycle", "Sync"),
+    "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway",
+    "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications", "ServiceLifecycle", "Sync"),
   // Examples: a service, a watch, a Live Activity.
   program(
     "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", "NIOCore", "NIOPosix", path: "Examples/hello",
@@ -167,7 +166,8 @@ let testSupport = [
     "CampanileRPC", "CampanileService", "CampanileStore", "Gateway", "Logging", "NIOCore", "Notifications",
     path: "Tests/Simulation"),
   library(
-    "ServiceTesting", uses: "CampanileBase", "CampanileRPC", "CampanileStore", path: "Tests/Support/ServiceTesting"),
+    "ServiceTesting", uses: "CampanileBase", "CampanilePostgreSQL", "CampanileRPC", "CampanileStore",
+    "PostgreSQLServer", path: "Tests/Support/ServiceTesting"),
   library("PostgreSQLServer", path: "Tests/Support/PostgreSQLServer"),
   library("TLSPeer", path: "Tests/Support/tls-peer"),
   library("TestSupport", path: "Tests/Support/TestSupport"),
@@ -199,7 +199,7 @@ let testTargets = [
   tests("CampanileBaseTests", uses: "CampanileBase"),
   tests(
     "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI",
-    "CampanileContract", "CampanileLoad", "CampanileRPC", "SwiftProtobuf", "TestSupport"),
+    "CampanileContract", "CampanileLoad", "CampanilePostgreSQL", "CampanileRPC", "SwiftProtobuf", "TestSupport"),
   tests("CampanileCodecTests", uses: "CampanileBase", "CampanileCodec", "TestMessages"),
   tests("CampanileContractTests", uses: "CampanileAPI", "CampanileCodec", "CampanileContract"),
   tests(
@@ -224,10 +224,10 @@ let testTargets = [
   tests(
     "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
     "CampanileService", "CampanileStore", "Echo", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "NIOCore",
-    "NIOHTTP1", "NIOPosix", "SwiftProtobuf", "TLSPeer", "TestSupport"),
+    "NIOHTTP1", "NIOPosix", "ServiceTesting", "SwiftProtobuf", "TLSPeer", "TestSupport"),
   tests(
-    "NotificationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
-    "CampanileStore", "NIOSSL", "Notifications", "ServiceTesting", "TestSupport"),
+    "NotificationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanilePostgreSQL",
+    "CampanileRPC", "CampanileService", "CampanileStore", "NIOSSL", "Notifications", "ServiceTesting", "TestSupport"),
   tests("SimulationTests", uses: "SimulatedSuite"),
   tests(
     "SyncTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON",

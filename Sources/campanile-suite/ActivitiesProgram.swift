@@ -55,8 +55,9 @@ enum ActivitiesProgram {
         help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceClientConfiguration.all,
-      planMigrations: ProgramStore.plan("activities", ActivitiesMigrations.all))
+      name: "campanile-activities", defaultPort: 7402,
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
+      databaseTask: ProgramStore.task("activities", ActivitiesMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

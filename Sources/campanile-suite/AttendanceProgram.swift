@@ -39,8 +39,9 @@ enum AttendanceProgram {
         help: "HOST:PORT of campanile-activities, which reloads widgets when meetings change; empty disables it"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-attendance", defaultPort: 7404, settings: settings + ServiceClientConfiguration.all,
-      planMigrations: ProgramStore.plan("attendance", AttendanceMigrations.all))
+      name: "campanile-attendance", defaultPort: 7404,
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
+      databaseTask: ProgramStore.task("attendance", AttendanceMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

@@ -42,8 +42,11 @@ enum NotificationsProgram {
         help: "category of pushes, which selects the app's content extension and its buttons; empty for none"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceClientConfiguration.all,
-      planMigrations: ProgramStore.plan("notifications", NotificationsMigrations.all))
+      name: "campanile-notifications", defaultPort: 7401,
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
+      databaseTask: ProgramStore.task(
+        "notifications", NotificationsMigrations.all, omitting: NotificationsMigrations.rebuiltTables,
+        finishing: [NotificationsMigrations.rebuildSQL]))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

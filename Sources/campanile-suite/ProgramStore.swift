@@ -1,18 +1,32 @@
+import CampanilePostgreSQL
 import CampanileRuntime
 import CampanileStore
+import Foundation
 
-/// A program's store: a file in its data folder, with the durability of `--durability` and with metrics.
+/// A program's store: a SQLite file in its data folder, or a database on the server of `--store`; with metrics.
 struct ProgramStore: Sendable {
+  private static let store = Setting.string(
+    "store", default: "",
+    help: "PostgreSQL server of the data, postgresql://USER@HOST[/DATABASE], or a file with that address; "
+      + "empty: a SQLite file in the data folder")
+  private static let planMigrations = Setting.bool(
+    "plan-migrations", default: false, help: "print the schema migrations that a start would apply, and exit")
+  private static let moveFrom = Setting.string(
+    "move-from", default: "",
+    help: "copy the data of another data folder or server into this empty store, and exit; see `campanile move`")
+
+  /// The settings that every program with a store has.
+  static let settings = [store, planMigrations, moveFrom]
+
   /// The configuration with which to open the store.
   var configuration: StoreConfiguration
   private let meter: StoreMeter
   private let metrics: MetricsRegistry
+  private let server: PostgreSQLEngine?
 
-  /// - Parameter name: The file's name without `.sqlite`.
+  /// - Parameter name: The file's name without `.sqlite`. The database's default name is `campanile_` and this name.
   init(_ name: String, _ context: ServiceContext) throws {
-    let settings = context.settings
-    configuration = StoreConfiguration(path: Self.path(name, dataDir: try settings.string(CommonConfiguration.dataDir)))
-    configuration.durability = try settings.string(CommonConfiguration.durability) == "normal" ? .normal : .full
+    (configuration, server) = try Self.configuration(name, context.settings)
     metrics = context.metrics
     meter = StoreMeter(factory: metrics)
     meter.attach(to: &configuration)
@@ -21,12 +35,86 @@ struct ProgramStore: Sendable {
   /// Exports the metrics of the opened store: every scrape reads them from it.
   func opened(_ store: Store) {
     metrics.addCollector { [meter] in await meter.collect(store, nowMs: WallClock.nowMs()) }
+    guard let server else { return }
+    let counters: [(String, @Sendable (PostgreSQLMetrics) -> Int64)] = [
+      ("campanile_store_flushes_total", { $0.flushes }),
+      ("campanile_store_round_trips_total", { $0.roundTrips }),
+      ("campanile_store_reconnects_total", { $0.reconnects }),
+      ("campanile_store_repeated_reads_total", { $0.retries }),
+      ("campanile_store_recovered_commits_total", { $0.recoveredCommits }),
+      ("campanile_store_lost_commits_total", { $0.lostCommits }),
+    ]
+    for (name, read) in counters {
+      metrics.addTotals(name) { [([], Int(read(server.metrics)))] }
+    }
   }
 
-  /// Returns the planned migrations of the file, for `ServiceSpecification.planMigrations`.
-  static func plan(_ name: String, _ migrations: [Migration]) -> @Sendable (String) throws -> String {
-    { dataDir in try Store.migrationPlan(path: path(name, dataDir: dataDir), migrations: migrations).text }
+  private static func configuration(
+    _ name: String, _ settings: Settings
+  ) throws -> (store: StoreConfiguration, server: PostgreSQLEngine?) {
+    let folder = try settings.string(CommonConfiguration.dataDir)
+    var configuration = StoreConfiguration(path: "\(folder)/\(name).sqlite")
+    configuration.durability = try settings.string(CommonConfiguration.durability) == "normal" ? .normal : .full
+    let address = try settings.string(store.key)
+    guard !address.isEmpty else { return (configuration, nil) }
+    let server = try server(address, name, store)
+    configuration.engine = server
+    return (configuration, server)
   }
 
-  private static func path(_ name: String, dataDir: String) -> String { "\(dataDir)/\(name).sqlite" }
+  private static func server(_ address: String, _ name: String, _ setting: Setting) throws -> PostgreSQLEngine {
+    do {
+      return try PostgreSQLEngine(address, setting: setting.flag, defaultDatabase: "campanile_\(name)")
+    } catch {
+      let place = error.path.map { " (\($0))" } ?? ""
+      throw ConfigurationError(code: .invalidValue, key: setting.key, message: error.message + place)
+    }
+  }
+}
+
+// MARK: Tasks on the database
+
+extension ProgramStore {
+  /// Returns the task for `ServiceSpecification.databaseTask`: the plan of migrations, or a move.
+  ///
+  /// - Parameters:
+  ///   - omitted: See `StoreMove`.
+  ///   - finishing: See `StoreMove`.
+  static func task(
+    _ name: String, _ migrations: [Migration], omitting omitted: Set<String> = [], finishing: [String] = []
+  ) -> @Sendable (Settings) throws -> String? {
+    { settings in
+      let target = try configuration(name, settings).store
+      if try settings.bool(planMigrations.key) {
+        return try Store.migrationPlan(target, migrations: migrations).text
+      }
+      let place = try settings.string(moveFrom.key)
+      guard !place.isEmpty else { return nil }
+      let move = StoreMove(
+        from: try source(place, name), to: target, migrations: migrations, omitting: omitted, finishing: finishing)
+      var nextReport = ContinuousClock.now + .seconds(1)
+      let moved = try move.run { progress in
+        guard ContinuousClock.now >= nextReport else { return }
+        nextReport = ContinuousClock.now + .seconds(1)
+        FileHandle.standardError.write(Data("\(bar(progress)) \(progress.rows) rows\n".utf8))
+      }
+      return "\(bar(moved)) \(moved.rows) rows moved, and compared with their source"
+    }
+  }
+
+  private static func source(_ place: String, _ name: String) throws -> StoreConfiguration {
+    var isFolder: ObjCBool = false
+    let isThere = FileManager.default.fileExists(atPath: place, isDirectory: &isFolder)
+    if isThere, isFolder.boolValue { return StoreConfiguration(path: "\(place)/\(name).sqlite") }
+    var configuration = StoreConfiguration(path: "")
+    configuration.engine = try server(place, name, moveFrom)
+    return configuration
+  }
+
+  private static func bar(_ progress: StoreMove.Progress) -> String {
+    let width = 20
+    let done = width * progress.tablesMoved / max(1, progress.tables)
+    return "[\(String(repeating: "#", count: done))\(String(repeating: ".", count: width - done))] "
+      + "\(progress.tablesMoved) of \(progress.tables) tables,"
+  }
 }

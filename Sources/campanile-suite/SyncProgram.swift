@@ -44,8 +44,9 @@ enum SyncProgram {
         help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceClientConfiguration.all,
-      planMigrations: ProgramStore.plan("sync", SyncMigrations.all))
+      name: "campanile-sync", defaultPort: 7403,
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
+      databaseTask: ProgramStore.task("sync", SyncMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CampanilePostgreSQL
 import CampanileRPC
 import Foundation
 import Testing
@@ -117,6 +118,22 @@ import Testing
     #expect(DoctorRules.clock(isSynchronized: nil, nowSeconds: 1_800_000_000).severity == .good)
     #expect(DoctorRules.clock(isSynchronized: false, nowSeconds: 1_800_000_000).severity == .warning)
     #expect(DoctorRules.clock(isSynchronized: true, nowSeconds: 0).severity == .bad)
+  }
+
+  @Test func judgesStandbys() {
+    func standby(_ state: String?, isSynchronous: Bool = true, lagBytes: Int64 = 0) -> ServerReport.Standby {
+      .init(name: "b", state: state, isSynchronous: isSynchronous, lagBytes: lagBytes)
+    }
+    func severities(_ standbys: ServerReport.Standby...) -> [Finding.Severity] {
+      DoctorRules.standbys(standbys).map(\.severity)
+    }
+    #expect(severities() == [.warning])
+    #expect(severities(standby("streaming")) == [.good])
+    #expect(severities(standby("streaming"), standby("catchup")) == [.good, .warning])
+    #expect(severities(standby("streaming", lagBytes: 100_000_000)) == [.warning])
+    #expect(severities(standby("streaming", isSynchronous: false)) == [.good, .warning])
+    // A user without the right to see more.
+    #expect(severities(standby(nil, isSynchronous: false)) == [.good])
   }
 
   @Test func judgesWriteAheadLogSize() {

@@ -15,8 +15,7 @@ public struct CampanileCommand: AsyncParsableCommand {
     subcommands: [
       UpCommand.self, CallCommand.self, WatchCommand.self, ListCommand.self, DescribeCommand.self, HealthCommand.self,
       KeysCommand.self, ConsoleCommand.self, LoadCommand.self, TopCommand.self, BackupCommand.self, VerifyCommand.self,
-      RestoreCommand.self,
-      DoctorCommand.self,
+      RestoreCommand.self, MoveCommand.self, DoctorCommand.self,
     ])
 
   public init() {}

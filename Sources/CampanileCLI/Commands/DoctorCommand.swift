@@ -7,7 +7,7 @@ public struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor",
     abstract: "Check a data folder and this machine, and suggest remedies. Exit code 1 if a check fails.",
     discussion: """
-      Checks the disk, clock, file descriptors, file modes, databases, signing keys and ports, and whether Apple's servers
+      Checks the disk, clock, file descriptors, file modes, databases, PostgreSQL server, signing keys and ports, and whether Apple's servers
       can be reached. Changes nothing and can run alongside the suite.
 
         campanile doctor --data-dir .campanile
@@ -23,6 +23,10 @@ public struct DoctorCommand: AsyncParsableCommand {
     help: ArgumentHelp("APNs server to check; may be repeated (default: Apple's two servers).", valueName: "host:port"))
   var apns: [String] = []
 
+  @Option(
+    help: ArgumentHelp("PostgreSQL server of the data, as in `campanile up`.", valueName: "postgresql://user@host"))
+  var store: String?
+
   @Flag(help: "Skip the check that APNs servers can be reached.")
   var offline = false
 
@@ -37,7 +41,7 @@ public struct DoctorCommand: AsyncParsableCommand {
     let apple = ["api.push.apple.com:443", "api.sandbox.push.apple.com:443"]
     let doctor = Doctor(
       folder: folder, endpoints: try Endpoints.read(folder: folder), portBase: portBase,
-      pushHosts: offline ? [] : apns.isEmpty ? apple : apns)
+      pushHosts: offline ? [] : apns.isEmpty ? apple : apns, store: store)
     let findings = await Task.detached { doctor.findings() }.value
     let isColoured = Terminal.isColoured(descriptor: STDOUT_FILENO)
     let encoder = JSONEncoder()

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import CampanileBase
+internal import CampanilePostgreSQL
 internal import CampanileRPC
 internal import Foundation
 internal import UnixSignals
@@ -36,6 +37,15 @@ public struct UpCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
+      PostgreSQL server of the data instead of SQLite files, or a file with its address. Each service uses its own \
+      database there, such as campanile_sync.
+      """,
+      valueName: "postgresql://user@host"))
+  var store: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
       APNs server to use instead of the simulator, which is then not started. May be repeated; environments without a \
       server use the first one.
       """,
@@ -54,6 +64,7 @@ public struct UpCommand: AsyncParsableCommand {
     guard ["full", "normal"].contains(durability) else {
       throw ValidationError("--durability must be full or normal.")
     }
+    if let store { try Self.checkStore(store) }
     guard apnsTrust == nil || !apnsEndpoint.isEmpty else {
       throw ValidationError("--apns-trust needs --apns-endpoint.")
     }
@@ -93,9 +104,25 @@ public struct UpCommand: AsyncParsableCommand {
   private func plan(_ folder: String) throws -> SuitePlan {
     var plan = SuitePlan(
       binaryFolder: URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path,
-      dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability, apns: try apnsServers())
+      dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability, store: store,
+      apns: try apnsServers())
     try plan.promisePorts(PromisedPort.pick)
     return plan
+  }
+
+  /// The services check everything else about an address.
+  private static func checkStore(_ store: String) throws(ValidationError) {
+    guard PostgreSQLEngine.isAddress(store) else {
+      guard FileManager.default.isReadableFile(atPath: store) else {
+        throw ValidationError("--store must be postgresql://USER@HOST or a file with that address.")
+      }
+      return
+    }
+    // scheme://user@host/database?parameters
+    let parts = store.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count > 3, !parts[3].isEmpty {
+      throw ValidationError("--store must not name a database, because each service uses its own.")
+    }
   }
 
   /// Removes the simulator's journal of device displays once it exceeds 64 MiB, because reading it back takes long.

@@ -1,5 +1,6 @@
 internal import CCampanile
 internal import CampanileCrypto
+internal import CampanilePostgreSQL
 internal import CampanileStore
 internal import Foundation
 
@@ -10,10 +11,12 @@ struct Doctor {
   var portBase: Int
   /// APNs servers to check, as `HOST:PORT`.
   var pushHosts: [String]
+  /// The PostgreSQL server of the data, as `--store` takes it.
+  var store: String?
   var timeoutMs: Int64 = 3_000
 
   func findings() -> [Finding] {
-    [.good("version", "campanile 0.1.0")] + machine() + files() + databases() + keys() + ports() + pushes()
+    [.good("version", "campanile 0.1.0")] + machine() + files() + databases() + servers() + keys() + ports() + pushes()
   }
 
   private func machine() -> [Finding] {
@@ -96,6 +99,24 @@ struct Doctor {
       findings.append(.good("databases", "\(databasePaths.count) are intact"))
     }
     return findings
+  }
+
+  private func servers() -> [Finding] {
+    guard let store else { return [] }
+    var findings: [Finding] = []
+    var report: ServerReport?
+    for part in SuiteMember.all where part.role != .peer {
+      let database = SuitePlan.database(of: part)
+      do {
+        let found = try PostgreSQLEngine(store, defaultDatabase: database).report()
+        findings.append(
+          .good("store", "\(database): PostgreSQL \(found.version), \(found.databaseBytes / 1_000_000) MB"))
+        report = found
+      } catch {
+        findings.append(.bad("store", "\(database): \(error.message)", do: "see docs/postgresql.md"))
+      }
+    }
+    return findings + (report.map { DoctorRules.standbys($0.standbys) } ?? [])
   }
 
   private func sizeBytes(_ path: String) -> Int64 {

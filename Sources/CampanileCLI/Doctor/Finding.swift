@@ -1,3 +1,4 @@
+internal import CampanilePostgreSQL
 internal import Foundation
 
 /// The result of a check of `campanile doctor`.
@@ -55,6 +56,31 @@ enum DoctorRules {
       return .bad("file modes", "\(path) belongs to user \(owner), not to \(user)", do: "chown \(user) '\(path)'")
     }
     return nil
+  }
+
+  /// Judges the standbys of a PostgreSQL server.
+  static func standbys(_ standbys: [ServerReport.Standby]) -> [Finding] {
+    guard !standbys.isEmpty else {
+      return [
+        .warning(
+          "replication", "the server has no standby: its loss loses the data",
+          do: "add a synchronous standby; see docs/postgresql.md")
+      ]
+    }
+    var findings = standbys.map { standby in
+      let detail = "\(standby.name) is \(standby.state ?? "hidden"), \(standby.lagBytes / 1_000_000) MB behind"
+      if let state = standby.state, state != "streaming" || standby.lagBytes > 64_000_000 {
+        return Finding.warning("replication", detail, do: "check the standby's log, its disk and the network")
+      }
+      return .good("replication", detail)
+    }
+    if !standbys.contains(where: \.isSynchronous), standbys.contains(where: { $0.state != nil }) {
+      findings.append(
+        .warning(
+          "replication", "no standby is synchronous: the loss of the server loses the last writes",
+          do: "set synchronous_standby_names"))
+    }
+    return findings
   }
 
   /// Judges the system clock.

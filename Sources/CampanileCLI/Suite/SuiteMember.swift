@@ -80,6 +80,8 @@ public struct SuitePlan: Sendable, Hashable {
   public var portBase: Int
   public var logLevel: String
   public var durability: String
+  /// The server of all databases, as the services' `--store` takes it. Nil for SQLite files in the data folder.
+  public var store: String?
   /// APNs servers to use instead of the simulator.
   public var apns: APNsServers?
   /// Reserved ports of the members that others link to, by name; used only if the system chooses the ports.
@@ -87,7 +89,7 @@ public struct SuitePlan: Sendable, Hashable {
 
   public init(
     members: [SuiteMember] = SuiteMember.all, binaryFolder: String, dataFolder: String, portBase: Int,
-    logLevel: String = "info", durability: String = "full", apns: APNsServers? = nil
+    logLevel: String = "info", durability: String = "full", store: String? = nil, apns: APNsServers? = nil
   ) {
     self.apns = apns
     self.members = apns == nil ? members : members.filter { $0.role != .peer }
@@ -96,7 +98,11 @@ public struct SuitePlan: Sendable, Hashable {
     self.portBase = portBase
     self.logLevel = logLevel
     self.durability = durability
+    self.store = store
   }
+
+  /// Returns the name of the database that a member uses on a server.
+  static func database(of member: SuiteMember) -> String { "campanile_\(member.name)" }
 
   /// The drain timeout of each process in milliseconds.
   static let drainMs = 6_000
@@ -144,6 +150,7 @@ public struct SuitePlan: Sendable, Hashable {
       "--internal-token-file", internalTokenFile, "--ready-file", readyFile(of: member), "--log-level", logLevel,
       "--log-format", "pretty", "--durability", durability, "--drain-timeout-ms", String(Self.drainMs),
     ]
+    if let store, member.role != .peer { arguments += ["--store", store] }
     for (name, flag) in member.links.sorted(by: { $0.key < $1.key }) {
       guard let other = members.first(where: { $0.name == name }) else { continue }
       arguments += [flag, "127.0.0.1:\((running[name] ?? self.ports(of: other)).rpc)"]

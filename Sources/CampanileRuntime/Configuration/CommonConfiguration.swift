@@ -24,7 +24,6 @@ public enum CommonConfiguration {
   public static let eventLoopThreads = "event-loop-threads"
   public static let readyFile = "ready-file"
   public static let readyFd = "ready-fd"
-  public static let planMigrations = "plan-migrations"
 
   /// Returns all common settings.
   ///
@@ -44,7 +43,6 @@ public enum CommonConfiguration {
       .int(drainTimeoutMs, default: 10_000, in: 0...600_000, help: "time for open calls to finish at shutdown"),
       .int(eventLoopThreads, default: 1, in: 1...64, help: "number of threads that serve connections"),
       .path(readyFile, help: "file for the ports, as JSON, written once everything listens"),
-      .bool(planMigrations, default: false, help: "print the schema migrations that a start would apply, and exit"),
       .int(readyFd, in: 3...1024, help: "inherited file descriptor for the same JSON"),
     ] + MemoryConfiguration.all + TracingConfiguration.all
   }

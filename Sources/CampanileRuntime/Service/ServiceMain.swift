@@ -47,10 +47,11 @@ public enum ServiceMain {
       switch try loader.load(arguments: environment.arguments, environment: environment.variables) {
       case .print(let text):
         environment.writeOutput(text)
-      case .run(let settings) where try settings.bool(CommonConfiguration.planMigrations):
-        let plan = try specification.planMigrations?(try settings.string(CommonConfiguration.dataDir))
-        environment.writeOutput((plan ?? "no database") + "\n")
       case .run(let settings):
+        if let text = try specification.databaseTask?(settings) {
+          environment.writeOutput(text + "\n")
+          return 0
+        }
         try specification.check(settings)
         let reload: @Sendable () throws -> Settings = {
           let again = try loader.load(arguments: environment.arguments, environment: environment.variables)

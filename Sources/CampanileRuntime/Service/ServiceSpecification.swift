@@ -16,20 +16,19 @@ public struct ServiceSpecification: Sendable {
   public var encryptsItself = false
   /// The optional setting with the port of an RPC server in addition to the server on `port`.
   public var rpcPortKey: String?
-  /// Describes the migrations that opening the database in a data folder would apply, without applying them.
-  ///
-  /// Throws the errors of opening the database.
-  public var planMigrations: (@Sendable (_ dataDir: String) throws -> String)?
+  /// Performs a task on the database instead of running the service, if the settings demand one, and returns the text
+  /// to print.
+  public var databaseTask: (@Sendable (Settings) throws -> String?)?
 
   public init(
     name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard,
-    planMigrations: (@Sendable (_ dataDir: String) throws -> String)? = nil
+    databaseTask: (@Sendable (Settings) throws -> String?)? = nil
   ) {
     self.name = name
     self.defaultPort = defaultPort
     self.settings = settings
     self.listenPolicy = listenPolicy
-    self.planMigrations = planMigrations
+    self.databaseTask = databaseTask
   }
 }
 

@@ -11,9 +11,9 @@ enum GatewayProgram {
   /// Runs the program with the process's arguments, then exits the process.
   static func main() async {
     let specification = ServiceSpecification(
-      name: "campanile-gateway", defaultPort: 7400, settings: GatewayProgramConfiguration.all,
+      name: "campanile-gateway", defaultPort: 7400, settings: GatewayProgramConfiguration.all + ProgramStore.settings,
       listenPolicy: .serviceAuthenticates,
-      planMigrations: ProgramStore.plan("gateway", Gateway.migrations))
+      databaseTask: ProgramStore.task("gateway", Gateway.migrations))
     await ServiceMain.main(specification, open: open)
   }
 
