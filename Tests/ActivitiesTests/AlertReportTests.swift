@@ -30,11 +30,10 @@ final class RecordingReporter: DeliveryReporting {
 
 @Suite struct AlertReportTests {
   private func open(_ fixture: Fixture, _ reporter: RecordingReporter?) async throws -> ActivitiesComponent {
-    let path = fixture.folder.file("activities.sqlite")
-    var store = StoreConfiguration(path: path)
-    store.durability = .normal
-    return try await ActivitiesComponent(
-      ActivitiesConfiguration(store: store, addedKeysDirectory: fixture.folder.file("keys")),
+    try await ActivitiesComponent(
+      ActivitiesConfiguration(
+        store: try TestStore.configuration(fixture.folder.file("activities.sqlite")),
+        addedKeysDirectory: fixture.folder.file("keys")),
       group: MultiThreadedEventLoopGroup.singleton,
       environment: .init(
         nowMs: { fixture.clock.nowMs }, steadyMs: { fixture.clock.nowMs }),

@@ -9,6 +9,7 @@ import CampanileStore
 import Foundation
 import NIOHTTP2
 import NIOPosix
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -74,8 +75,7 @@ import Testing
       configuration.sender.pool.breaker.pause.maxMs = 100
       configuration.sender.pool.connection.streams.answerTimeoutMs = 500
       try configuration.endpoints.set("production=localhost:\(server.port)")
-      var store = StoreConfiguration(path: "\(folder)/activities.sqlite")
-      store.durability = .normal
+      var store = try TestStore.configuration("\(folder)/activities.sqlite")
       configure(&configuration, &store)
       let start = ContinuousClock.now
       let delivery = PushDelivery(

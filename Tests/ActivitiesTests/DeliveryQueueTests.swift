@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Foundation
+import ServiceTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -289,7 +290,7 @@ import Testing
     }
   }
 
-  @Test func statementsUseIndexes() async throws {
+  @Test(.onSQLite) func statementsUseIndexes() async throws {
     try await with { harness in
       for sql in [
         PushTable.replaceSQL, PushTable.deleteStatesSQL, PushTable.laneSQL, PushSelection.dueSQL, PushSelection.takeSQL,

@@ -6,6 +6,7 @@ import CampanileService
 import CampanileStore
 import Foundation
 import NIOPosix
+import ServiceTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -138,8 +139,7 @@ final class DeliveryHarness: Sendable {
       environment: .init(
         nowMs: { clock.nowMs }, steadyMs: { clock.nowMs }, random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
     self.delivery = delivery
-    var store = StoreConfiguration(path: "\(path)/activities.sqlite")
-    store.durability = .normal
+    var store = try TestStore.configuration("\(path)/activities.sqlite")
     store.onBegin = { delivery.notifier.begin() }
     store.beforeCommit = { try delivery.notifier.complete($0) }
     store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }

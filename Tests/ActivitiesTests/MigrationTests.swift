@@ -10,7 +10,7 @@ import Testing
 @testable import Activities
 
 /// A database of version 0.1.0 is opened, and its stored messages keep their values.
-@Suite struct MigrationTests {
+@Suite(.onSQLite) struct MigrationTests {
   private static let startTime = "2026-02-02T02:40:00Z"
 
   /// Writes the rows of an old database, as version 0.1.0 wrote them.

@@ -6,7 +6,7 @@ import Testing
 @testable import Activities
 
 /// No query of the service scans a whole table.
-@Suite struct QueryPlanTests {
+@Suite(.onSQLite) struct QueryPlanTests {
   static let queries: [(name: String, sql: String)] = [
     ("activity", ActivityRow.oneSQL), ("update", ActivityRow.updateSQL), ("life", ActivityRow.lifeSQL),
     ("tokens of an activity", ActivityRow.tokensSQL), ("start", StartRow.oneSQL),

@@ -26,10 +26,8 @@ final class Fixture: Sendable {
   func open(
     dates: [String: ContentDates] = [:], queuedMax: Int64? = nil, sender: (any PushSending)? = nil
   ) async throws -> ActivitiesComponent {
-    var store = StoreConfiguration(path: folder.file("activities.sqlite"))
-    store.durability = .normal
     var configuration = ActivitiesConfiguration(
-      store: store, addedKeysDirectory: folder.file("keys"))
+      store: try TestStore.configuration(folder.file("activities.sqlite")), addedKeysDirectory: folder.file("keys"))
     configuration.limits = limits
     configuration.contentDates = dates
     configuration.criticalAlertApps = [app]

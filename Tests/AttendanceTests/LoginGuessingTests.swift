@@ -168,7 +168,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     }
   }
 
-  @Test func migrationKeepsMembersAndPins() async throws {
+  @Test(.onSQLite) func migrationKeepsMembersAndPins() async throws {
     let fixture = try Fixture()
     var configuration = StoreConfiguration(path: fixture.folder.file("attendance.sqlite"))
     configuration.durability = .normal

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Attendance
 
-@Suite struct MigrationTests {
+@Suite(.onSQLite) struct MigrationTests {
   /// The names and values of the format before the migration 0003.
   private static let earlier = [
     ("\"givenName\":", "\"firstName\":"), ("\"familyName\":", "\"lastName\":"), (",\"office\":\"OFFICE_NONE\"", ""),

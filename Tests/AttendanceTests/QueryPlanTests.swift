@@ -4,7 +4,7 @@ import Testing
 
 @testable import Attendance
 
-@Suite struct QueryPlanTests {
+@Suite(.onSQLite) struct QueryPlanTests {
   private typealias Repository = SQLiteAttendanceRepository
 
   /// No statement scans a table or sorts, and each list uses its intended index.

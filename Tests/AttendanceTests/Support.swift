@@ -37,10 +37,9 @@ final class Fixture: Sendable {
   }
 
   func open(_ limits: AttendanceLimits? = nil) async throws -> AttendanceComponent {
-    var configuration = StoreConfiguration(path: folder.file("attendance.sqlite"))
-    configuration.durability = .normal
-    return try await AttendanceComponent(
-      store: configuration, limits: limits ?? self.limits, lifetime: lifetime, timeZone: timeZone,
+    try await AttendanceComponent(
+      store: try TestStore.configuration(folder.file("attendance.sqlite")), limits: limits ?? self.limits,
+      lifetime: lifetime, timeZone: timeZone,
       // The cheapest cost, because the tests do not depend on it.
       pinCost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), notices: notices,
       widgets: widgets, nowMs: { self.clock.nowMs })

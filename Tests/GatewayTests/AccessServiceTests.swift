@@ -6,6 +6,7 @@ import CampanileRPC
 import CampanileStore
 import Foundation
 import Logging
+import ServiceTesting
 import TestSupport
 import Testing
 
@@ -237,7 +238,7 @@ import Testing
 
   @Test func storedRequestsEndAfterADay() async throws {
     let folder = try TemporaryFolder()
-    let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
+    let store = try Store(TestStore.configuration(folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
     let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
     let audit = AuditLog(
@@ -264,7 +265,7 @@ import Testing
 
   @Test func aRotatedKeyKeepsItsLifetime() async throws {
     let folder = try TemporaryFolder()
-    let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
+    let store = try Store(TestStore.configuration(folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
     let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
     let principal = Principal(kind: .service, id: "ci")
@@ -282,7 +283,7 @@ import Testing
     await store.close()
   }
 
-  @Test func queriesUseIndexes() async throws {
+  @Test(.onSQLite) func queriesUseIndexes() async throws {
     let harness = try await Harness(backends: [])
     for sql in [
       "SELECT id FROM api_keys WHERE (created_at_ms, id) < (1, '') AND revoked_at_ms IS NULL"
@@ -297,7 +298,7 @@ import Testing
 
   @Test func endedKeysAreDeletedAfterTheRetention() async throws {
     let folder = try TemporaryFolder()
-    let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
+    let store = try Store(TestStore.configuration(folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
     let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
     let principal = Principal(kind: .user, id: "ada")

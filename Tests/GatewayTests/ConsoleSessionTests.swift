@@ -5,6 +5,7 @@ import CampanileRPC
 import CampanileStore
 import Foundation
 import Logging
+import ServiceTesting
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
     ) async throws {
       self.folder = try folder ?? TemporaryFolder()
       self.clock = clock
-      store = try Store(StoreConfiguration(path: self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
+      store = try Store(TestStore.configuration(self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
       ring = KeyRing(services: ["echo", "attendance"], nowMs: { clock.nowMs })
       keys = KeyStore(store: store, ring: ring)
       var limit = ConsoleLimits()
@@ -254,7 +255,7 @@ import Testing
     await setting.store.close()
   }
 
-  @Test("the search for an earlier failure reads only the events of the window")
+  @Test("the search for an earlier failure reads only the events of the window", .onSQLite)
   func failuresAreFoundByTheirAge() async throws {
     let setting = try await Setting()
     let plan = try setting.store.queryPlan(AuditEventRepository.failureSQL)

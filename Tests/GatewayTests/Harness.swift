@@ -8,6 +8,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOPosix
+import ServiceTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -90,7 +91,7 @@ final class Harness: Sendable {
     observation: CallObservation? = nil, configure: (inout GatewayConfiguration) -> Void = { _ in }
   ) async throws {
     self.folder = try folder ?? TemporaryFolder()
-    store = try Store(StoreConfiguration(path: self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
+    store = try Store(TestStore.configuration(self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
     var configuration = GatewayConfiguration(
       backends: backends.isEmpty
         ? [] : [BackendConfiguration(name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: backends)],

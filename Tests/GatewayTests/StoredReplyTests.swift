@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Foundation
+import ServiceTesting
 import TestSupport
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
 
   /// Fills a gateway's database with replies of a principal, as calls would store them.
   private func fill(_ folder: TemporaryFolder, _ principal: String, count: Int, reply: [UInt8] = [1]) async throws {
-    let store = try Store(StoreConfiguration(path: folder.file("gateway.sqlite")), migrations: Gateway.migrations)
+    let store = try Store(TestStore.configuration(folder.file("gateway.sqlite")), migrations: Gateway.migrations)
     let expiresAtMs = Int64(Date().timeIntervalSince1970 * 1_000) + 3_600_000
     try await store.write { transaction in
       for number in 0..<count {
@@ -152,7 +153,7 @@ import Testing
   func formerSecretsAreRemoved() async throws {
     let folder = try TemporaryFolder()
     try await withReplies(folder: folder) { _ in }
-    let store = try Store(StoreConfiguration(path: folder.file("gateway.sqlite")), migrations: Gateway.migrations)
+    let store = try Store(TestStore.configuration(folder.file("gateway.sqlite")), migrations: Gateway.migrations)
     let key = IdempotencyKey(principal: "user/ada", method: CountingService.secret.path, requestID: "1")
     try await store.write { transaction in
       try transaction.storeReply([1] + Array("secret".utf8), key, requestHash: [0], expiresAtMs: .max)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite struct AutomationPlanTests {
+@Suite(.onSQLite) struct AutomationPlanTests {
   /// No statement scans a table or sorts.
   @Test(arguments: [
     (AutomationTable.oneSQL, "sqlite_autoindex_automation_1"),

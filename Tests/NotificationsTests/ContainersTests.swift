@@ -115,7 +115,7 @@ import Testing
     await component.close()
   }
 
-  @Test func readsNewestFirstWithoutOrphans() async throws {
+  @Test(.onSQLite) func readsNewestFirstWithoutOrphans() async throws {
     let component = try await Fixture().open()
     let bucket = try await makeBucket(component, "One", anna)
     let orphans = try #require(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite struct EngagementPlanTests {
+@Suite(.onSQLite) struct EngagementPlanTests {
   /// No statement about reports scans a table or sorts, and each uses the index created for it.
   @Test(arguments: [
     (EngagementTable.copySQL, "sqlite_autoindex_notifications_1"), (EngagementTable.reportSQL, "engagement_report "),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite struct QueryPlanTests {
+@Suite(.onSQLite) struct QueryPlanTests {
   private typealias Repository = SQLiteNotificationsRepository
 
   /// No statement scans a table or sorts, and each list uses the index created for it.

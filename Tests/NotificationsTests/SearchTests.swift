@@ -75,7 +75,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     }
   }
 
-  @Test func storedWordsEqualThoseOfTexts() async throws {
+  @Test(.onSQLite) func storedWordsEqualThoseOfTexts() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)

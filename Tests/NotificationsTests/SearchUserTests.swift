@@ -6,7 +6,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite struct SearchUserTests {
+@Suite(.onSQLite) struct SearchUserTests {
   private func texts(_ sql: String, _ component: NotificationsComponent) throws -> [String] {
     try component.store.readBlocking { try $0.query(sql) { try $0.text(0) } }
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite struct StoredNamesMigrationTests {
+@Suite(.onSQLite) struct StoredNamesMigrationTests {
   /// A text that looks like the member that is renamed.
   private static let trap = "\\\"everyMinutes\\\":7"
   private static let plan = "{\"everyMinutes\":5,\"maxCount\":3,\"count\":1}"

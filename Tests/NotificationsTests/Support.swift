@@ -24,9 +24,7 @@ final class Fixture: Sendable {
   }
 
   var configuration: StoreConfiguration {
-    var configuration = StoreConfiguration(path: folder.file("notifications.sqlite"))
-    configuration.durability = .normal
-    return configuration
+    get throws { try TestStore.configuration(folder.file("notifications.sqlite")) }
   }
 
   func open() async throws -> NotificationsComponent {

@@ -5,11 +5,15 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "Tests" / "Wire"))
+from wire_store import store_settings  # noqa: E402
+
 BIN = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
 CLI = str(BIN / "campanile")
 # Maximum time for each step, in seconds; far more than it needs, because no test measures time.
@@ -51,7 +55,8 @@ class Suite:
         self.left = self.endpoints_mark()
         self.process = subprocess.Popen(
             [CLI, "up", "--data-dir", str(self.folder), "--port-base", "0", *arguments],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=environment() | (settings or {}), start_new_session=True)
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True,
+            env=environment() | store_settings(self.folder) | (settings or {}))
         self.endpoints = None
 
     def endpoints_mark(self):

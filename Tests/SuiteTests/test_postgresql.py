@@ -11,15 +11,12 @@ import json
 import os
 import pathlib
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from campanile import ROOT
+from postgresql_server import Server
 
-INSTALLED = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
-POSTGRESQL = INSTALLED[-1] if INSTALLED else pathlib.Path("/usr/lib/postgresql/15/bin")
 RECORDS = pathlib.Path(os.environ.get("CAMPANILE_SQL_RECORDS", ROOT / ".build" / "sql"))
 TARGETS = ["ActivitiesTests", "AttendanceTests", "GatewayTests", "NotificationsTests", "SyncTests"]
 # Statements of the store itself, which another driver would replace, and those of SQLite's full-text search.
@@ -47,55 +44,24 @@ def reverts(statement):
     return not any(statement in " ".join(source.split()) for source in sources)
 
 
-class Server:
-    """A PostgreSQL server for this test, on a socket in a folder."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        folder.chmod(0o755)
-        self.user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        data = folder / "data"
-        data.mkdir()
-        if self.user:
-            shutil.chown(data, "postgres")
-            shutil.chown(folder, "postgres")
-        self.run("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-sync", "-U", "postgres")
-        self.run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
-
-    def run(self, program, *arguments, **options):
-        return subprocess.run([*self.user, str(POSTGRESQL / program), *map(str, arguments)], check=True, capture_output=True,
-                              text=True, cwd=self.folder, timeout=120, **options).stdout
-
-    def faults(self, database, commands):
-        """PostgreSQL's first error for each command, by the number of the command."""
-        self.run("createdb", "-h", self.folder, "-U", "postgres", database)
-        script = ["\\set VERBOSITY verbose"]
-        for number, command in enumerate(commands):
-            script += [f"\\echo @{number}", command + ";"]
-        answer = subprocess.run(
-            [*self.user, str(POSTGRESQL / "psql"), "-h", str(self.folder), "-U", "postgres", "-X", "-q", database],
-            input="\n".join(script) + "\n", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120).stdout
-        faults, current = {}, None
-        for line in answer.splitlines():
-            if line.startswith("@"):
-                current = int(line[1:])
-            elif "ERROR:  " in line and current not in faults:
-                faults[current] = line.split("ERROR:  ")[1]
-        return faults
-
-    def stop(self):
-        self.run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
+def faults_of(server, database, commands):
+    """PostgreSQL's first error for each command, by the number of the command."""
+    server.create(database)
+    script = ["\\set VERBOSITY verbose"]
+    for number, command in enumerate(commands):
+        script += [f"\\echo @{number}", command + ";"]
+    faults, current = {}, None
+    for line in server.script(database, "\n".join(script) + "\n").splitlines():
+        if line.startswith("@"):
+            current = int(line[1:])
+        elif "ERROR:  " in line and current not in faults:
+            faults[current] = line.split("ERROR:  ")[1]
+    return faults
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    assert (POSTGRESQL / "postgres").exists(), "install Debian's postgresql"
-    assert int(POSTGRESQL.parent.name) >= 15
-    folder = tmp_path_factory.mktemp("postgresql")
-    for parent in folder.parents[:3]:
-        if parent.owner() == "root" and parent != pathlib.Path("/tmp"):
-            parent.chmod(0o711)
-    server = Server(folder)
+    server = Server(tmp_path_factory.mktemp("postgresql"))
     yield server
     server.stop()
 
@@ -112,7 +78,7 @@ def test_statements_run_on_postgresql(server, target):
     schema = [text for text in own if re.match(r"(CREATE|ALTER|DROP)\b", text, re.I)]
     rest = [text for text in own if text not in set(schema)]
     commands = schema + [f"PREPARE s{number} AS {text}" for number, text in enumerate(rest)]
-    faults = server.faults(target.lower(), commands)
+    faults = faults_of(server, target.lower(), commands)
     told = collections.defaultdict(list)
     for number, fault in sorted(faults.items()):
         # Every test creates its tables; after the first test they exist already.
@@ -125,4 +91,4 @@ def test_statements_run_on_postgresql(server, target):
     listed = {entry["pattern"] for entry in KNOWN if target in entry["targets"]}
     assert set(told) == listed, f"postgresql_differences.json lists {listed}, but PostgreSQL rejects {set(told)}"
     # Without an error here, the statements would not have reached PostgreSQL at all.
-    assert 0 in server.faults(f"{target.lower()}_wrong", ["SELEC 1"])
+    assert 0 in faults_of(server, f"{target.lower()}_wrong", ["SELEC 1"])

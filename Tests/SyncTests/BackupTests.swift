@@ -9,7 +9,7 @@ import Testing
 
 @testable import Sync
 
-@Suite struct BackupTests {
+@Suite(.onSQLite) struct BackupTests {
   @Test(arguments: [false, true])
   func backupContainsAllContents(packs: Bool) async throws {
     let fixture = try Fixture(packs: packs)

@@ -256,7 +256,7 @@ final class FakeNotifications: NotificationsLinking {
   /// Random devices, repeats and restarts: every device receives every message of the others once and in order.
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func deliversExactlyOnceAfterRepeatsAndRestarts(seed: UInt64) async throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix64(seed: seed)
     let fixture = try Fixture()
     let names = ["phone", "watch", "pad"]
     var expected: [String: [String]] = [:]
@@ -293,18 +293,5 @@ final class FakeNotifications: NotificationsLinking {
       #expect(got[name] ?? [] == expected[name] ?? [])
     }
     await component.close()
-  }
-}
-
-/// A deterministic generator: the same seed gives the same numbers.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
   }
 }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Sync
 
-@Suite struct MigrationTests {
+@Suite(.onSQLite) struct MigrationTests {
   /// Renames fields in stored messages back to those of the earlier format.
   private static let downgradeSQL = [
     "UPDATE uploads SET facts_json = replace(facts_json, '\"syncTime\":', '\"syncTimestamp\":')",

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -19,7 +20,7 @@ import Testing
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func agreesWithTheModel(seed: UInt64) async throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SplitMix64(seed: seed)
     var limits = SyncLimits()
     limits.revisionsMax = 12
     let fixture = try Fixture(limits, packs: seed % 2 == 0)
@@ -56,7 +57,7 @@ import Testing
   }
 
   private func change(
-    _ component: SyncComponent, _ model: inout Model, _ step: Int, _ random: inout SeededGenerator
+    _ component: SyncComponent, _ model: inout Model, _ step: Int, _ random: inout SplitMix64
   ) async throws {
     let names = ["a", "b", "c", "d", "e"].shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
     var next = model

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sync
 
-@Suite struct QueryPlanTests {
+@Suite(.onSQLite) struct QueryPlanTests {
   /// No statement scans a table or sorts, and each list uses its intended index.
   @Test(arguments: [
     (ZoneRow.oneSQL, "sqlite_autoindex_zones_1"), (ZoneRow.listSQL, "sqlite_autoindex_zones_1"),

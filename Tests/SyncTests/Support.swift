@@ -50,9 +50,8 @@ final class Fixture: Sendable {
     link: (any NotificationsLinking)? = nil, wakeLink: (any DeviceWaking)? = nil, database: String = "sync.sqlite",
     contents: String = "contents", log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws -> SyncComponent {
-    var store = StoreConfiguration(path: path(database))
-    store.durability = .normal
-    var configuration = SyncConfiguration(store: store, contentsFolder: path(contents))
+    var configuration = SyncConfiguration(
+      store: try TestStore.configuration(path(database)), contentsFolder: path(contents))
     configuration.limits = limits
     configuration.packsContents = packs
     return try await SyncComponent(

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import time
 
+from wire_store import store_settings
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARIES = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
 
@@ -22,11 +24,12 @@ class Process:
         self.log_path = directory / f"{name}.log"
         self.log = open(self.log_path, "ab")
         ready.unlink(missing_ok=True)
+        folder = arguments[arguments.index("--data-dir") + 1] if "--data-dir" in arguments else directory
         ports = [part for flag in ("--port", "--http-port") if flag not in arguments for part in (flag, "0")]
         self.process = subprocess.Popen(
             [str(BINARIES / name), *ports, "--ready-file", str(ready), *arguments],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
-            env={**os.environ, **{f"CAMPANILE_{key.upper()}": value for key, value in settings.items()}})
+            env={**os.environ, **store_settings(folder), **{f"CAMPANILE_{key.upper()}": value for key, value in settings.items()}})
         deadline = time.monotonic() + 60
         while not ready.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -1,0 +1,139 @@
+"""The suite on a PostgreSQL server, and its databases on the way there and back."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from campanile import BIN, CLI, PATIENCE_S, Suite, environment
+from postgresql_server import Server
+from wire_store import DATABASES
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("server"))
+    for database in DATABASES:
+        server.create(database)
+    yield server
+    server.stop()
+
+
+def address(server, schema="public"):
+    return f"postgresql://postgres@/?host={server.folder}&options=-c%20search_path%3D{schema}"
+
+
+def schema(server, name):
+    for database in DATABASES:
+        server.script(database, f"CREATE SCHEMA {name};\n")
+    return address(server, name)
+
+
+def run(*arguments):
+    return subprocess.run([CLI, *map(str, arguments)], text=True, capture_output=True, env=environment(), timeout=5 * PATIENCE_S)
+
+
+def key_of_giulia(suite):
+    return json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["key"]
+
+
+def events(suite, token=""):
+    """The events of a watch in a second, or since a resume token."""
+    done = suite.run("watch", "WatchNotifications", json.dumps({"resumeToken": token}), "--timeout", "1s", key=key_of_giulia(suite))
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def found(suite, key):
+    """Everything that a search finds. The index is built anew, which may change the order of one millisecond."""
+    notifications, token = [], ""
+    while True:
+        page = suite.call("SearchNotifications", {"query": "a", "pageSize": 100, "pageToken": token}, key)
+        notifications += page["notifications"]
+        token = page.get("nextPageToken")
+        if not token:
+            return sorted(notifications, key=lambda notification: notification["id"])
+
+
+def contents(suite):
+    """The answers of every service to a user."""
+    key = key_of_giulia(suite)
+    return {
+        "notifications": suite.call("ListNotifications", {"pageSize": 100}, key),
+        "found": found(suite, key),
+        "buckets": suite.call("ListBuckets", {}, key),
+        "activities": suite.call("ListActivities", {}, key),
+        "members": suite.call("ListMembers", {"pageSize": 1000}, suite.endpoints["gateway"]["adminKey"]),
+    }
+
+
+def test_a_suite_moves_to_a_server_and_back(server, tmp_path):
+    folder = tmp_path / "data"
+    suite = Suite(folder, "--demo").wait_ready()
+    token = events(suite)[0]["resumeToken"]
+    bucket = suite.call("ListBuckets", {}, key_of_giulia(suite))["buckets"][0]["id"]
+    suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": "after the token"}}, key_of_giulia(suite))
+    missed = events(suite, token)
+    assert "after the token" in json.dumps(missed[-1])
+    before = contents(suite)
+    assert len(before["notifications"]["notifications"]) > 3 and before["found"]
+    suite.stop()
+    there = schema(server, "moved")
+    moved = run("move", "--from", folder, "--to", there)
+    assert moved.returncode == 0, moved.stderr
+    assert len(re.findall(r"rows moved, and compared with their source", moved.stderr + moved.stdout)) == len(DATABASES)
+    again = run("move", "--from", folder, "--to", there)
+    assert again.returncode != 0 and "the target has data" in again.stderr
+    for file in folder.glob("*.sqlite*"):
+        file.unlink()
+    suite = Suite(folder, "--store", there).wait_ready()
+    assert contents(suite) == before
+    assert events(suite, token) == missed
+    assert not list(folder.glob("*.sqlite"))
+    suite.stop()
+    moved = run("move", "--from", there, "--to", folder)
+    assert moved.returncode == 0, moved.stderr
+    suite = Suite(folder).wait_ready()
+    assert contents(suite) == before
+    suite.stop()
+
+
+def test_doctor_examines_the_server(server, tmp_path):
+    there = schema(server, "examined")
+    done = run("doctor", "--offline", "--data-dir", tmp_path, "--store", there, "--output", "json")
+    findings = [json.loads(line) for line in done.stdout.splitlines()]
+    by_check = {}
+    for finding in findings:
+        by_check.setdefault(finding["check"], []).append(finding)
+    assert [finding["severity"] for finding in by_check["store"]] == ["good"] * len(DATABASES), by_check["store"]
+    assert by_check["replication"][0]["severity"] == "warning"
+    away = run("doctor", "--offline", "--data-dir", tmp_path, "--store", f"postgresql://postgres@/?host={tmp_path}", "--output", "json")
+    assert away.returncode == 1 and '"severity":"bad"' in away.stdout
+
+
+@pytest.mark.parametrize("store, message", [
+    ("postgresql://user@localhost/data", "must not name a database"),
+    ("missing-file", "must be postgresql://USER@HOST or a file"),
+])
+def test_stores_that_up_refuses(store, message, tmp_path):
+    done = run("up", "--data-dir", tmp_path, "--port-base", "0", "--store", store)
+    assert done.returncode == 64 and message in done.stderr
+
+
+def test_stores_that_a_service_refuses(server, tmp_path):
+    def refusal(store):
+        done = subprocess.run(
+            [str(BIN / "campanile-sync"), "--port", "0", "--http-port", "0", "--data-dir", str(tmp_path), "--store", store],
+            text=True, capture_output=True, env=environment(), timeout=PATIENCE_S)
+        assert done.returncode != 0
+        return done.stderr
+
+    server.run("createdb", "-h", server.folder, "-U", "postgres", "-T", "template0", "--locale", "C.UTF-8", "worded")
+    assert "other users can read a password" in refusal("postgresql://user:secret@localhost/data")
+    assert "secret" not in refusal("postgresql://user:secret@localhost/data")
+    assert "not an address like" in refusal("postgresql://user@localhost:port:x/%zz")
+    assert re.search(r"no database absent; create it with: CREATE DATABASE", refusal(f"postgresql://postgres@/absent?host={server.folder}"))
+    assert "collation C.UTF-8 instead of C" in refusal(f"postgresql://postgres@/worded?host={server.folder}")
+    file = tmp_path / "store"
+    file.write_text("postgresql://user:secret@localhost/data\n")
+    file.chmod(0o644)
+    assert re.search(r"chmod 600 .*store", refusal(str(file)))
