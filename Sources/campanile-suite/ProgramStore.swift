@@ -27,6 +27,12 @@ struct ProgramStore: Sendable {
   /// - Parameter name: The file's name without `.sqlite`. The database's default name is `campanile_` and this name.
   init(_ name: String, _ context: ServiceContext) throws {
     (configuration, server) = try Self.configuration(name, context.settings)
+    // Keys and contents are stored there even if the databases are not.
+    if server != nil {
+      try FileManager.default.createDirectory(
+        atPath: try context.settings.string(CommonConfiguration.dataDir), withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
+    }
     metrics = context.metrics
     meter = StoreMeter(factory: metrics)
     meter.attach(to: &configuration)

@@ -16,6 +16,7 @@ import sys
 
 import pytest
 from campanile import BIN, CLI, ROOT, Suite, environment, eventually
+from wire_store import on_sqlite
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +262,7 @@ def test_keys_are_rotated(suite):
     suite.run("keys", "rotate", "k_nothing", check=5)
 
 
+@on_sqlite
 def test_backup_of_a_running_suite_is_complete(suite, giulia, tmp_path):
     content = base64.b64encode(b'{"kept":true}').decode()
     suite.run("call", "RegisterDevice", '{"device":{"id":"backup","role":"DEVICE_ROLE_WRITER"}}', key=giulia, check=0)
@@ -332,6 +334,7 @@ def tool(*arguments, check):
     return result
 
 
+@on_sqlite
 def test_backup_is_verified_and_restored(suite, giulia, tmp_path):
     copies, restored = tmp_path / "copies", tmp_path / "restored"
     suite.run("backup", "--to", str(copies), check=0)
@@ -361,6 +364,7 @@ def test_backup_is_verified_and_restored(suite, giulia, tmp_path):
         other.stop()
 
 
+@on_sqlite
 def test_doctor_finds_a_running_suite_healthy(suite):
     # The test created the folder with a mode that the doctor reports.
     suite.folder.chmod(0o700)
@@ -372,6 +376,7 @@ def test_doctor_finds_a_running_suite_healthy(suite):
     assert len(by_check["ports"]) == 5 and "signing keys" in by_check
 
 
+@on_sqlite
 @pytest.mark.parametrize("part", ["activities", "attendance", "gateway", "notifications", "sync"])
 def test_migrations_are_planned_without_being_run(suite, tmp_path, part):
     def plan(folder):

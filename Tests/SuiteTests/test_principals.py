@@ -9,6 +9,7 @@ from campanile import ROOT
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
+from wire_store import on_sqlite  # noqa: E402
 
 AUDIT = "campanile.attendance.v1.AttendanceService/ListAuditEntries"
 KEYS = "campanile.gateway.v1.AccessService/ListApiKeys"
@@ -84,6 +85,7 @@ def stored(folder, text):
     return [str(file) for file in files if text.encode() in file.read_bytes()]
 
 
+@on_sqlite
 def test_members_behind_one_key_are_separate_and_secrets_not_stored(suite, tmp_path):
     kiosk = suite.key("service/kiosk")
     port = suite.endpoints["gateway"]["rpc"]

@@ -111,7 +111,11 @@ def test_push_moves_the_screen_within_the_watch(suite):
         event = watch.until(lambda event: json.loads(event["screen"]["state"]["contentStateJson"]) == {"n": 1})
     assert event["screen"]["id"] == TOKEN and event["screen"]["status"] == "SCREEN_STATUS_STARTED"
     # A screen leads to its push, and from there to the user, the activity and the trace.
-    push = get(suite, f"/activities/v1/pushes/{event['screen']['state']['apnsId']}")["push"]
+    def sent():
+        push = get(suite, f"/activities/v1/pushes/{event['screen']['state']['apnsId']}")["push"]
+        return push["status"] != "PUSH_STATUS_SENDING" and push
+
+    push = eventually(sent, "the answer of APNs is stored")
     assert (push["userId"], push["activityId"], push["tokenId"]) == ("watched", phone.activity, phone.token_id)
     assert push["status"] == "PUSH_STATUS_ACCEPTED" and "deliver" not in json.dumps(push).lower()
     phone.update(2)

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from campanile import BIN, CLI, PATIENCE_S, Suite, environment
 from postgresql_server import Server
-from wire_store import DATABASES
+from wire_store import DATABASES, on_sqlite
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,7 @@ def contents(suite):
     }
 
 
+@on_sqlite
 def test_a_suite_moves_to_a_server_and_back(server, tmp_path):
     folder = tmp_path / "data"
     suite = Suite(folder, "--demo").wait_ready()

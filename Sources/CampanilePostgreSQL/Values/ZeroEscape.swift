@@ -1,5 +1,5 @@
-/// Stores U+0000 in texts, which PostgreSQL refuses, as U+0001 and `0`; and U+0001 itself as U+0001 and `1`. Other texts
-/// stay as they are.
+/// Stores U+0000 in texts, which PostgreSQL refuses, as U+0001 and `0`; and U+0001 itself as U+0001 and `1`. Other
+/// texts stay as they are.
 enum ZeroEscape {
   private static let mark: UInt8 = 1
 
