@@ -36,8 +36,11 @@ class Server:
             shutil.chown(data, "postgres")
             shutil.chown(folder, "postgres")
         self.run("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--locale", "C", "--no-sync", "-U", "postgres")
-        options = f"-k {folder} -c listen_addresses='' -c fsync=off -c max_connections=600"
-        self.run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
+        self.start()
+
+    def start(self):
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=600"
+        self.run("pg_ctl", "-D", self.folder / "data", "-w", "-l", self.folder / "log", "-o", options, "start")
 
     def run(self, program, *arguments, **options):
         return subprocess.run([*self.user, str(POSTGRESQL / program), *map(str, arguments)], check=True, capture_output=True,
@@ -53,6 +56,7 @@ class Server:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.folder, timeout=120).stdout
 
     def stop(self):
+        """Ends all processes of the server at once, as a crash would."""
         self.run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
 
 

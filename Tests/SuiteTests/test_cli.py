@@ -16,7 +16,7 @@ import sys
 
 import pytest
 from campanile import BIN, CLI, ROOT, Suite, environment, eventually
-from wire_store import on_sqlite
+from wire_marks import on_sqlite
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from campanile import ROOT
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
-from wire_store import on_sqlite  # noqa: E402
+from wire_marks import on_sqlite  # noqa: E402
 
 AUDIT = "campanile.attendance.v1.AttendanceService/ListAuditEntries"
 KEYS = "campanile.gateway.v1.AccessService/ListApiKeys"

@@ -1,13 +1,19 @@
 """The suite on a PostgreSQL server, and its databases on the way there and back."""
 
 import json
+import os
 import re
 import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
 
 import pytest
-from campanile import BIN, CLI, PATIENCE_S, Suite, environment
+from campanile import BIN, CLI, PATIENCE_S, Suite, environment, eventually
 from postgresql_server import Server
-from wire_store import DATABASES, on_sqlite
+from wire_marks import on_sqlite
+from wire_store import DATABASES
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +144,63 @@ def test_stores_that_a_service_refuses(server, tmp_path):
     file.write_text("postgresql://user:secret@localhost/data\n")
     file.chmod(0o644)
     assert re.search(r"chmod 600 .*store", refusal(str(file)))
+
+
+class Publisher(threading.Thread):
+    """Publishes one notification after the other, each until it is acknowledged."""
+
+    def __init__(self, suite, key, bucket, name):
+        super().__init__(daemon=True)
+        self.url = f"http://127.0.0.1:{suite.endpoints['gateway']['http']}/campanile.notifications.v1.NotificationsService/CreateNotification"
+        self.key, self.bucket, self.name = key, bucket, name
+        self.acknowledged, self.refused, self.stopped = [], 0, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.stopped.is_set():
+            title = f"{self.name} {len(self.acknowledged)}"
+            body = {"notification": {"bucketId": self.bucket, "title": title}, "requestId": title}
+            request = urllib.request.Request(self.url, data=json.dumps(body).encode(), headers={
+                "Authorization": f"Bearer {self.key}", "Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request, timeout=PATIENCE_S):
+                    self.acknowledged.append(title)
+            except urllib.error.HTTPError as error:
+                # The services stay up, so a call fails with UNAVAILABLE or not at all.
+                assert error.code == 503, error.read()
+                self.refused += 1
+                time.sleep(0.02)
+
+
+def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, tmp_path):
+    own = Server(tmp_path_factory.mktemp("killed"))
+    for database in DATABASES:
+        own.create(database)
+    suite = Suite(tmp_path / "data", "--store", address(own)).wait_ready()
+    try:
+        key = suite.key("user/publisher")
+        bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
+        publishers = [Publisher(suite, key, bucket, f"p{number}") for number in range(8)]
+        for _ in range(int(os.environ.get("CAMPANILE_TEST_KILLS", 3))):
+            before = [len(publisher.acknowledged) for publisher in publishers]
+            eventually(lambda: all(len(p.acknowledged) > n + 3 for p, n in zip(publishers, before)), "all publish")
+            own.stop()
+            time.sleep(0.2)
+            own.start()
+        before = [len(publisher.acknowledged) for publisher in publishers]
+        eventually(lambda: all(len(p.acknowledged) > n + 3 for p, n in zip(publishers, before)), "all publish again")
+        for publisher in publishers:
+            publisher.stopped.set()
+            publisher.join(PATIENCE_S)
+        expected = sorted(title for publisher in publishers for title in publisher.acknowledged)
+        assert sum(publisher.refused for publisher in publishers) > 0
+        found, token = [], ""
+        while token is not None:
+            page = suite.call("ListNotifications", {"pageSize": 1000, "pageToken": token}, key)
+            found += [notification["title"] for notification in page["notifications"]]
+            token = page.get("nextPageToken")
+        assert sorted(found) == expected
+        assert suite.call("ListBuckets", {}, key)["buckets"][0]["unreadCount"] == len(expected)
+    finally:
+        suite.stop()
+        own.stop()

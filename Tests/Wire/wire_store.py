@@ -4,14 +4,9 @@ import hashlib
 import os
 import subprocess
 
-import pytest
-
 # The folder of the server's socket; without it, the services use SQLite.
 SERVER = os.environ.get("CAMPANILE_TEST_SERVER")
 DATABASES = [f"campanile_{name}" for name in ["activities", "attendance", "gateway", "notifications", "sync"]]
-
-# Marks tests of SQLite's files.
-on_sqlite = pytest.mark.skipif(SERVER is not None, reason="it concerns SQLite's files")
 
 
 def store_settings(folder):
