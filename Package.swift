@@ -243,7 +243,7 @@ let package = Package(
   // other package. The package in Benchmarks imports most of them.
   products: [
     "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
-    "CampanileMessages", "CampanileRPC", "CampanileStore", "Notifications",
+    "CampanileMessages", "CampanilePostgreSQL", "CampanileRPC", "CampanileStore", "Notifications",
   ].map { .library(name: $0, targets: [$0]) },
   traits: [
     .default(enabledTraits: ["Server"]),

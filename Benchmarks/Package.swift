@@ -30,7 +30,11 @@ let package = Package(
   ],
   targets: [
     .executableTarget(
-      name: "StoreBench", dependencies: [.product(name: "CampanileStore", package: "campanile")],
+      name: "StoreBench",
+      dependencies: [
+        .product(name: "CampanilePostgreSQL", package: "campanile"),
+        .product(name: "CampanileStore", package: "campanile"),
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "CodecBench",

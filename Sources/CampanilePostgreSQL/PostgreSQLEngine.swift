@@ -40,12 +40,23 @@ public struct PostgreSQLEngine: Sendable {
     text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
   }
 
+  /// The name of the database.
+  public var database: String { opener.address.database }
+
   /// The counters of the connections since the engine was created.
   public var metrics: PostgreSQLMetrics { opener.counters.snapshot }
 
   private static func path(_ text: String) -> String {
     for prefix in ["file://", "file:"] where text.hasPrefix(prefix) { return String(text.dropFirst(prefix.count)) }
     return text
+  }
+}
+
+extension StoreConfiguration {
+  /// Creates the configuration of a store on a server.
+  public init(_ server: PostgreSQLEngine) {
+    self.init(path: "")
+    engine = server
   }
 }
 

@@ -112,9 +112,7 @@ extension ProgramStore {
     var isFolder: ObjCBool = false
     let isThere = FileManager.default.fileExists(atPath: place, isDirectory: &isFolder)
     if isThere, isFolder.boolValue { return StoreConfiguration(path: "\(place)/\(name).sqlite") }
-    var configuration = StoreConfiguration(path: "")
-    configuration.engine = try server(place, name, moveFrom)
-    return configuration
+    return StoreConfiguration(try server(place, name, moveFrom))
   }
 
   private static func bar(_ progress: StoreMove.Progress) -> String {

@@ -39,9 +39,7 @@ import Testing
   }
 
   private func server(_ address: String) throws -> StoreConfiguration {
-    var configuration = StoreConfiguration(path: "")
-    configuration.engine = try PostgreSQLEngine(address)
-    return configuration
+    StoreConfiguration(try PostgreSQLEngine(address))
   }
 
   private func move(_ source: StoreConfiguration, _ target: StoreConfiguration) throws(StoreError) -> StoreMove.Progress

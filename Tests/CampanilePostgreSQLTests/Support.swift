@@ -12,8 +12,7 @@ func openStore(
   configure: (inout StoreConfiguration) -> Void = { _ in }
 ) throws -> (Store, PostgreSQLEngine) {
   let engine = try PostgreSQLEngine(address, limits: limits)
-  var configuration = StoreConfiguration(path: "")
-  configuration.engine = engine
+  var configuration = StoreConfiguration(engine)
   configure(&configuration)
   return (try Store(configuration, migrations: migrations), engine)
 }

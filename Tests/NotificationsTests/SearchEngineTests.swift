@@ -29,8 +29,7 @@ import Testing
 
     init(_ folder: TemporaryFolder) async throws {
       let path = folder.file("notifications.sqlite")
-      var server = StoreConfiguration(path: path)
-      server.engine = try PostgreSQLEngine(TestStore.address(path))
+      let server = StoreConfiguration(try PostgreSQLEngine(TestStore.address(path)))
       let clock = TestClock()
       func open(_ store: StoreConfiguration) async throws -> NotificationsComponent {
         try await NotificationsComponent(store: store, nowMs: { clock.nowMs })

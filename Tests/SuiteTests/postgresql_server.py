@@ -19,9 +19,10 @@ POSTGRESQL = INSTALLED[-1] if INSTALLED else pathlib.Path("/usr/lib/postgresql/1
 
 
 class Server:
-    """A server without fsync, because tests survive no power loss."""
+    """A server, by default without fsync, because tests survive no power loss."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, fsync=False):
+        self.fsync = "on" if fsync else "off"
         assert (POSTGRESQL / "postgres").exists(), "install Debian's postgresql"
         assert int(POSTGRESQL.parent.name) >= 15
         self.folder = folder
@@ -39,7 +40,7 @@ class Server:
         self.start()
 
     def start(self):
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off -c max_connections=600"
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync={self.fsync} -c max_connections=600"
         self.run("pg_ctl", "-D", self.folder / "data", "-w", "-l", self.folder / "log", "-o", options, "start")
 
     def run(self, program, *arguments, **options):

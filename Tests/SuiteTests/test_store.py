@@ -119,11 +119,13 @@ def test_doctor_examines_the_server(server, tmp_path):
 
 @pytest.mark.parametrize("store, message", [
     ("postgresql://user@localhost/data", "must not name a database"),
-    ("missing-file", "must be postgresql://USER@HOST or a file"),
+    ("postgresql://user@localhost/?dbname=data", "must not name a database"),
+    ("postgresql://user:secret@localhost", "other users can read a password"),
+    ("missing-file", "cannot open the file"),
 ])
 def test_stores_that_up_refuses(store, message, tmp_path):
     done = run("up", "--data-dir", tmp_path, "--port-base", "0", "--store", store)
-    assert done.returncode == 64 and message in done.stderr
+    assert done.returncode == 64 and message in done.stderr and "secret" not in done.stderr
 
 
 def test_stores_that_a_service_refuses(server, tmp_path):

@@ -1,9 +1,11 @@
+import CampanilePostgreSQL
 import CampanileStore
 import Foundation
 
 /// Measures durable inserts and reads by key on a new database. Prints one line of JSON.
 ///
-/// usage: StoreBench DIRECTORY ordered|random CLIENTS SECONDS
+/// usage: StoreBench DIRECTORY|ADDRESS ordered|random CLIENTS SECONDS
+/// With the address of a PostgreSQL server, the store is there.
 /// The rate, the writes per commit and the time of a commit are those of inserts with this number of callers in flight.
 /// `singleUs` is the time of a read with `readSingle`, `snapshotUs` with `read`, which opens a snapshot.
 @main
@@ -21,24 +23,28 @@ struct StoreBench {
   static let select = "SELECT id, owner, title, body, created_at_ms FROM notifications WHERE id = $1"
   static let body = String(repeating: "x", count: 400)
   static let hotIDs = (0..<1_000).map { "hot-\($0)" }
-  static let reads = 100_000
 
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
-    guard arguments.count == 4, let directory = arguments.first, let clients = Int(arguments[3]),
+    guard arguments.count == 4, let place = arguments.first, let clients = Int(arguments[3]),
       let seconds = Double(arguments[4])
     else {
-      FileHandle.standardError.write(Data("usage: StoreBench DIRECTORY ordered|random CLIENTS SECONDS\n".utf8))
+      FileHandle.standardError.write(Data("usage: StoreBench DIRECTORY|ADDRESS ordered|random CLIENTS SECONDS\n".utf8))
       exit(64)
     }
-    let store = try Store(StoreConfiguration(path: "\(directory)/store.sqlite"), migrations: schema)
+    let isServer = PostgreSQLEngine.isAddress(place)
+    let configuration =
+      try isServer
+      ? StoreConfiguration(PostgreSQLEngine(place)) : StoreConfiguration(path: "\(place)/store.sqlite")
+    let store = try Store(configuration, migrations: schema)
     let isOrdered = arguments[2] == "ordered"
     let rate = try await insertRate(store, isOrdered: isOrdered, clients: clients, seconds: seconds)
     let metrics = store.metrics()
     let commits = Double(max(1, metrics.commits))
     for id in hotIDs { try await insert(id, 0, store) }
-    let single = try readCost { id in try store.readSingleBlocking { try bytes(id, in: $0) } }
-    let snapshot = try readCost { id in try store.readBlocking { try bytes(id, in: $0) } }
+    let reads = isServer ? 2_000 : 100_000
+    let single = try readCost(reads) { id in try store.readSingleBlocking { try bytes(id, in: $0) } }
+    let snapshot = try readCost(reads) { id in try store.readBlocking { try bytes(id, in: $0) } }
     await store.close()
     print(
       """
@@ -83,7 +89,7 @@ struct StoreBench {
   }
 
   /// Returns the microseconds per read, of a thousand rows in rotation.
-  private static func readCost(_ read: (String) throws -> Int) throws -> Double {
+  private static func readCost(_ reads: Int, _ read: (String) throws -> Int) throws -> Double {
     let begun = ContinuousClock.now
     var bytes = 0
     for index in 0..<reads { bytes += try read(hotIDs[index % hotIDs.count]) }

@@ -7,8 +7,8 @@ public struct DoctorCommand: AsyncParsableCommand {
     commandName: "doctor",
     abstract: "Check a data folder and this machine, and suggest remedies. Exit code 1 if a check fails.",
     discussion: """
-      Checks the disk, clock, file descriptors, file modes, databases, PostgreSQL server, signing keys and ports, and whether Apple's servers
-      can be reached. Changes nothing and can run alongside the suite.
+      Checks the disk, clock, file descriptors, file modes, databases, signing keys and ports, and whether Apple's servers
+      can be reached; with --store also the PostgreSQL server. Changes nothing and can run alongside the suite.
 
         campanile doctor --data-dir .campanile
       """)

@@ -2,6 +2,7 @@ public import ArgumentParser
 import CampanileBase
 internal import CampanilePostgreSQL
 internal import CampanileRPC
+internal import CampanileStore
 internal import Foundation
 internal import UnixSignals
 
@@ -110,19 +111,15 @@ public struct UpCommand: AsyncParsableCommand {
     return plan
   }
 
-  /// The services check everything else about an address.
+  /// The services connect to the server and report what is wrong there.
   private static func checkStore(_ store: String) throws(ValidationError) {
-    guard PostgreSQLEngine.isAddress(store) else {
-      guard FileManager.default.isReadableFile(atPath: store) else {
-        throw ValidationError("--store must be postgresql://USER@HOST or a file with that address.")
-      }
-      return
+    let unnamed = "-"
+    do {
+      guard try PostgreSQLEngine(store, defaultDatabase: unnamed).database != unnamed else { return }
+    } catch {
+      throw ValidationError(error.path.map { "\(error.message) (\($0))" } ?? error.message)
     }
-    // scheme://user@host/database?parameters
-    let parts = store.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
-    if parts.count > 3, !parts[3].isEmpty {
-      throw ValidationError("--store must not name a database, because each service uses its own.")
-    }
+    throw ValidationError("--store must not name a database, because each service uses its own.")
   }
 
   /// Removes the simulator's journal of device displays once it exceeds 64 MiB, because reading it back takes long.

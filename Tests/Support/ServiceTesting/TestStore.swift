@@ -16,9 +16,9 @@ public enum TestStore {
   /// - Parameter path: The database file. On PostgreSQL, every path has a schema of its own on the server that the
   ///   tests of this process share.
   public static func configuration(_ path: String) throws -> StoreConfiguration {
+    if usesPostgreSQL { return StoreConfiguration(try PostgreSQLEngine(address(path))) }
     var configuration = StoreConfiguration(path: path)
     configuration.durability = .normal
-    if usesPostgreSQL { configuration.engine = try PostgreSQLEngine(address(path)) }
     return configuration
   }
 
