@@ -66,6 +66,7 @@ extension PostgreSQLEngine: StoreEngine {
   package var readsInline: Bool { false }
   package var readersMax: Int { opener.limits.readersMax }
   package var readerWaitMs: Int { opener.limits.readerWaitMs }
+  package var gatheringNsMax: Int64 { 500_000 }
 
   /// Takes nothing, because several processes may use one database.
   package func claim() throws(StoreError) -> (any StoreClaim)? { nil }

@@ -10,6 +10,9 @@ package protocol StoreEngine: Sendable {
   /// Maximum time that a read waits for a connection before it fails with `overloaded`.
   var readerWaitMs: Int { get }
 
+  /// Maximum time that a commit waits for callers whose last writes have just ended. 0 if a commit is cheap.
+  var gatheringNsMax: Int64 { get }
+
   /// Prepares the database for this process, and takes the right to write to it if only one process may.
   ///
   /// - Throws: `inUse` if another process has that right, `unavailable`, or `foreignFile`.

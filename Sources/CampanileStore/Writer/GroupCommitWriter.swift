@@ -14,6 +14,7 @@ final class GroupCommitWriter: Sendable {
   private let engine: any StoreEngine
   private let configuration: StoreConfiguration
   private let queue: WriteQueue
+  private let gathering = Gathering()
   private let metrics = Mutex(StoreMetrics())
   /// The state of a writer without a thread.
   private struct Staged {
@@ -128,6 +129,10 @@ final class GroupCommitWriter: Sendable {
           let room = configuration.batchWritesMax - transaction.joined.count
           if room > 0 { rest = queue.takeMore(room)[...] }
         }
+        while rest.isEmpty, gathering.isWorthwhile(transaction.joined.count, begun, limitNs: engine.gatheringNsMax) {
+          usleep(UInt32(Gathering.pauseUs))
+          rest = queue.takeMore(configuration.batchWritesMax - transaction.joined.count)[...]
+        }
         guard let item = rest.popFirst() else { break }
         current = item
         try transaction.add(item)
@@ -146,6 +151,7 @@ final class GroupCommitWriter: Sendable {
       return error
     }
     observe(transaction, begun, committing, nil)
+    gathering.expect(min(configuration.batchWritesMax, transaction.joined.count + queue.count), after: begun)
     for item in transaction.joined { item.finish(nil) }
     return nil
   }
