@@ -1,5 +1,6 @@
 """Measures durable inserts and hot reads of the store, on SQLite and on a PostgreSQL server of its own. See scripts/bench."""
 
+import itertools
 import json
 import pathlib
 import re
@@ -9,14 +10,17 @@ from bench import PEERS, by_turns, output, run, turns
 from postgresql_server import Server
 
 CLIENTS, SECONDS = 64, 4
-INSERT = ("INSERT INTO notifications (id, owner, title, body, created_at_ms) VALUES (:id::text || '-{}', 'user', "
-          f"'A title of a notification', '{'x' * 400}', {{}});")
+# The statements of StoreBench. Values are sent, as by the store.
+VALUES = {"owner": "user", "title": "A title of a notification", "body": "x" * 400, "all": "all", "unread": "unread"}
+INSERTS = ("INSERT INTO notifications (id, owner, title, body, created_at_ms) VALUES (:id::text || '-{0}', :owner, :title, :body, {0});",
+           "INSERT INTO changes (id, owner, at_ms) VALUES (:id::text || '-{0}', :owner, {0});")
+COUNTS = ("UPDATE counters SET value = value + 1 WHERE name = :all;", "UPDATE counters SET value = value + 1 WHERE name = :unread;")
 LANE = "UPDATE store_lanes SET head = head + 1 WHERE lane = 0 RETURNING head;"
 
 
-def once(place, order, clients, *names):
+def once(place, order, clients, *names, seconds=SECONDS):
     """Returns the values of a run on a database: a new one in a folder, or that of an address."""
-    found = json.loads(output(PEERS / "StoreBench", place, order, clients, SECONDS))
+    found = json.loads(output(PEERS / "StoreBench", place, order, clients, seconds))
     return tuple(found[name] for name in names)
 
 
@@ -39,30 +43,36 @@ def measure(order):
 
 
 def postgresql(rows, _):
-    """The same inserts on a server that waits for the disk, beside pgbench with as many in one pipelined transaction."""
+    """Writes of four statements on a server that waits for the disk, and the same transactions by pgbench."""
     with tempfile.TemporaryDirectory() as folder:
         server = Server(pathlib.Path(folder), fsync=True)
         try:
-            server.create("bench")
-            address = f"postgresql://postgres@/bench?host={folder}"
-            once(address, "random", 1, "rowsPerSecond")
-            draw = "\\set id random(1, 9000000000000000000)"
-            inserts = [INSERT.format(number, number) for number in range(CLIENTS)]
-            batch = [draw, "\\startpipeline", "BEGIN;", LANE, *inserts, "COMMIT;", "\\endpipeline"]
+            def script(writes):
+                """A pipelined transaction of writes with four statements each."""
+                inserts = [insert.format(number) for number in range(writes) for insert in INSERTS]
+                return ["\\set id random(1, 9000000000000000000)", "\\startpipeline", "BEGIN;", LANE, *inserts, *COUNTS * writes, "COMMIT;", "\\endpipeline"]
 
-            def pgbench(name, lines, rows_each):
-                script = pathlib.Path(folder) / name
-                script.write_text("\n".join(lines) + "\n")
-                told = server.run("pgbench", "-h", folder, "-U", "postgres", "-n", "-M", "prepared", "-f", script, "-T", SECONDS, "bench")
-                return rows_each * float(re.search(r"^tps = ([0-9.]+)", told, re.M)[1])
+            names = (f"bench{number}" for number in itertools.count())
 
-            def ours(clients):
-                return once(address, "random", clients, "rowsPerSecond")[0]
+            def ours(clients, seconds=SECONDS):
+                """The rate in a new database."""
+                server.create(name := next(names))
+                rate = once(f"postgresql://postgres@/{name}?host={folder}", "random", clients, "rowsPerSecond", seconds=seconds)[0]
+                return rate, name
 
-            rows.add_pairs(f"PostgreSQL: insert, {CLIENTS} in flight (baseline: pgbench, {CLIENTS} in one transaction)",
-                           turns(lambda: ours(CLIENTS), lambda: pgbench("batch.sql", batch, CLIENTS)), "rows/s", ratio_at_least=0.9)
-            rows.add_pairs("PostgreSQL: insert, one in flight (baseline: pgbench, one insert)",
-                           turns(lambda: ours(1), lambda: pgbench("one.sql", [draw, inserts[0]], 1)), "rows/s", ratio_at_least=0.33)
+            def pgbench(writes):
+                """The rate in a new database with the tables of the store."""
+                _, name = ours(1, seconds=0.1)
+                file = pathlib.Path(folder) / "script.sql"
+                file.write_text("\n".join(script(writes)) + "\n")
+                values = [part for name, value in VALUES.items() for part in ("-D", f"{name}={value}")]
+                told = server.run("pgbench", "-h", folder, "-U", "postgres", "-n", "-M", "prepared", "-f", file, "-T", SECONDS, *values, name)
+                return writes * float(re.search(r"^tps = ([0-9.]+)", told, re.M)[1])
+
+            rows.add_pairs(f"PostgreSQL: write, {CLIENTS} in flight (baseline: pgbench, {CLIENTS} a transaction)",
+                           turns(lambda: ours(CLIENTS)[0], lambda: pgbench(CLIENTS)), "writes/s", ratio_at_least=0.9)
+            rows.add_pairs("PostgreSQL: write, one in flight (baseline: pgbench, one)",
+                           turns(lambda: ours(1)[0], lambda: pgbench(1)), "writes/s", ratio_at_least=0.33)
         finally:
             server.stop()
 

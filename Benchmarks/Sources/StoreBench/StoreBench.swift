@@ -5,7 +5,7 @@ import Foundation
 /// Measures durable inserts and reads by key on a new database. Prints one line of JSON.
 ///
 /// usage: StoreBench DIRECTORY|ADDRESS ordered|random CLIENTS SECONDS
-/// With the address of a PostgreSQL server, the store is there.
+/// With the address of a PostgreSQL server, the store is there, and each write has four statements.
 /// The rate, the writes per commit and the time of a commit are those of inserts with this number of callers in flight.
 /// `singleUs` is the time of a read with `readSingle`, `snapshotUs` with `read`, which opens a snapshot.
 @main
@@ -19,6 +19,18 @@ struct StoreBench {
       CREATE INDEX notifications_owner ON notifications (owner, created_at_ms)
       """)
   ]
+  /// The tables of the further statements of a write on a server.
+  static let changes = Migration(
+    "0002-changes",
+    """
+    CREATE INDEX notifications_title ON notifications (owner, title, id);
+    CREATE TABLE changes (id TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, at_ms BIGINT NOT NULL);
+    CREATE INDEX changes_owner ON changes (owner, id);
+    CREATE TABLE counters (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
+    INSERT INTO counters (name, value) VALUES ('all', 0), ('unread', 0);
+    """)
+  static let insertChange = "INSERT INTO changes (id, owner, at_ms) VALUES ($1, $2, $3)"
+  static let count = "UPDATE counters SET value = value + 1 WHERE name = $1"
   static let insert = "INSERT INTO notifications (id, owner, title, body, created_at_ms) VALUES ($1, $2, $3, $4, $5)"
   static let select = "SELECT id, owner, title, body, created_at_ms FROM notifications WHERE id = $1"
   static let body = String(repeating: "x", count: 400)
@@ -36,12 +48,13 @@ struct StoreBench {
     let configuration =
       try isServer
       ? StoreConfiguration(PostgreSQLEngine(place)) : StoreConfiguration(path: "\(place)/store.sqlite")
-    let store = try Store(configuration, migrations: schema)
+    let store = try Store(configuration, migrations: schema + (isServer ? [changes] : []))
     let isOrdered = arguments[2] == "ordered"
-    let rate = try await insertRate(store, isOrdered: isOrdered, clients: clients, seconds: seconds)
+    let rate = try await insertRate(
+      store, hasChanges: isServer, isOrdered: isOrdered, clients: clients, seconds: seconds)
     let metrics = store.metrics()
     let commits = Double(max(1, metrics.commits))
-    for id in hotIDs { try await insert(id, 0, store) }
+    for id in hotIDs { try await insert(id, 0, store, hasChanges: isServer) }
     let reads = isServer ? 2_000 : 100_000
     let single = try readCost(reads) { id in try store.readSingleBlocking { try bytes(id, in: $0) } }
     let snapshot = try readCost(reads) { id in try store.readBlocking { try bytes(id, in: $0) } }
@@ -53,8 +66,9 @@ struct StoreBench {
       """)
   }
 
-  private static func insertRate(_ store: Store, isOrdered: Bool, clients: Int, seconds: Double) async throws -> Double
-  {
+  private static func insertRate(
+    _ store: Store, hasChanges: Bool, isOrdered: Bool, clients: Int, seconds: Double
+  ) async throws -> Double {
     let begun = ContinuousClock.now
     let end = begun + .seconds(seconds)
     let count = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -63,7 +77,7 @@ struct StoreBench {
           var index = 0
           while ContinuousClock.now < end {
             let id = isOrdered ? "018f\(1_000_000_000 + index)-\(client)" : UUID().uuidString
-            try await insert(id, index, store)
+            try await insert(id, index, store, hasChanges: hasChanges)
             index += 1
           }
           return index
@@ -74,10 +88,14 @@ struct StoreBench {
     return Double(count) / ((ContinuousClock.now - begun) / .seconds(1))
   }
 
-  private static func insert(_ id: String, _ index: Int, _ store: Store) async throws {
+  private static func insert(_ id: String, _ index: Int, _ store: Store, hasChanges: Bool) async throws {
     _ = try await store.write { transaction in
       try transaction.execute(
         Self.insert, [.text(id), "user", "A title of a notification", .text(Self.body), .int(index)])
+      guard hasChanges else { return }
+      try transaction.execute(Self.insertChange, [.text(id), "user", .int(index)])
+      try transaction.execute(Self.count, ["all"])
+      try transaction.execute(Self.count, ["unread"])
     }
   }
 
