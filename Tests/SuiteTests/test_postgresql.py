@@ -21,7 +21,7 @@ RECORDS = pathlib.Path(os.environ.get("CAMPANILE_SQL_RECORDS", ROOT / ".build" /
 TARGETS = ["ActivitiesTests", "AttendanceTests", "GatewayTests", "NotificationsTests", "SyncTests"]
 # Statements of the store itself, which another driver would replace, and those of SQLite's full-text search.
 SEAM = re.compile(r"^(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|EXPLAIN|VACUUM|ANALYZE|ATTACH|DETACH|REINDEX)\b|sqlite_|"
-                  r"\bpragma_|\bgrdb_|'main'\.", re.I)
+                  r"\bpragma_|\bgrdb_|\bfts5\(|'main'\.", re.I)
 KNOWN = json.loads((pathlib.Path(__file__).parent / "postgresql_differences.json").read_text())
 
 

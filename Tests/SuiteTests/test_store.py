@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from campanile import BIN, CLI, PATIENCE_S, Suite, environment, eventually
+from campanile import BIN, CLI, PATIENCE_S, environment, eventually
 from postgresql_server import Server
 from wire_marks import on_sqlite
 from wire_store import DATABASES
@@ -73,9 +73,9 @@ def contents(suite):
 
 
 @on_sqlite
-def test_a_suite_moves_to_a_server_and_back(server, tmp_path):
+def test_a_suite_moves_to_a_server_and_back(server, start, tmp_path):
     folder = tmp_path / "data"
-    suite = Suite(folder, "--demo").wait_ready()
+    suite = start("data", "--demo").wait_ready()
     token = events(suite)[0]["resumeToken"]
     bucket = suite.call("ListBuckets", {}, key_of_giulia(suite))["buckets"][0]["id"]
     suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": "after the token"}}, key_of_giulia(suite))
@@ -92,16 +92,15 @@ def test_a_suite_moves_to_a_server_and_back(server, tmp_path):
     assert again.returncode != 0 and "the target has data" in again.stderr
     for file in folder.glob("*.sqlite*"):
         file.unlink()
-    suite = Suite(folder, "--store", there).wait_ready()
+    suite = start("data", "--store", there).wait_ready()
     assert contents(suite) == before
     assert events(suite, token) == missed
     assert not list(folder.glob("*.sqlite"))
     suite.stop()
     moved = run("move", "--from", there, "--to", folder)
     assert moved.returncode == 0, moved.stderr
-    suite = Suite(folder).wait_ready()
+    suite = start("data").wait_ready()
     assert contents(suite) == before
-    suite.stop()
 
 
 def test_doctor_examines_the_server(server, tmp_path):
@@ -174,12 +173,12 @@ class Publisher(threading.Thread):
                 time.sleep(0.02)
 
 
-def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, tmp_path):
+def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, start):
     own = Server(tmp_path_factory.mktemp("killed"))
     for database in DATABASES:
         own.create(database)
-    suite = Suite(tmp_path / "data", "--store", address(own)).wait_ready()
     try:
+        suite = start("data", "--store", address(own)).wait_ready()
         key = suite.key("user/publisher")
         bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
         publishers = [Publisher(suite, key, bucket, f"p{number}") for number in range(8)]
@@ -203,6 +202,6 @@ def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, tmp_path):
             token = page.get("nextPageToken")
         assert sorted(found) == expected
         assert suite.call("ListBuckets", {}, key)["buckets"][0]["unreadCount"] == len(expected)
-    finally:
         suite.stop()
+    finally:
         own.stop()
