@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func fullDiskRejectsNewPushesAndLosesNone() async throws {
+  @Test(.timeLimit(.minutes(1)), .onSQLite) func fullDiskRejectsNewPushesAndLosesNone() async throws {
     try await withServer { server, folder, devices in
       server.script { seen in
         devices.show(seen.body)
