@@ -58,4 +58,6 @@ public struct StoreConfiguration: Sendable {
   package var stage: (any WriterStage)?
 
   public init(path: String) { self.path = path }
+
+  var storeEngine: any StoreEngine { engine ?? SQLiteEngine(self) }
 }

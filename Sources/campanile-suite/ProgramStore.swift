@@ -1,3 +1,4 @@
+import CampanileCLI
 import CampanilePostgreSQL
 import CampanileRuntime
 import CampanileStore
@@ -24,15 +25,11 @@ struct ProgramStore: Sendable {
   private let metrics: MetricsRegistry
   private let server: PostgreSQLEngine?
 
-  /// - Parameter name: The file's name without `.sqlite`. The database's default name is `campanile_` and this name.
+  /// - Parameter name: The file's name without `.sqlite`, from which the database's default name is derived.
   init(_ name: String, _ context: ServiceContext) throws {
     (configuration, server) = try Self.configuration(name, context.settings)
     // Keys and contents are stored there even if the databases are not.
-    if server != nil {
-      try FileManager.default.createDirectory(
-        atPath: try context.settings.string(CommonConfiguration.dataDir), withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o700])
-    }
+    if server != nil { try PrivateFolder.make(try context.settings.string(CommonConfiguration.dataDir)) }
     metrics = context.metrics
     meter = StoreMeter(factory: metrics)
     meter.attach(to: &configuration)
@@ -70,7 +67,7 @@ struct ProgramStore: Sendable {
 
   private static func server(_ address: String, _ name: String, _ setting: Setting) throws -> PostgreSQLEngine {
     do {
-      return try PostgreSQLEngine(address, setting: setting.flag, defaultDatabase: "campanile_\(name)")
+      return try PostgreSQLEngine(address, setting: setting.flag, defaultDatabase: SuiteMember.database(name))
     } catch {
       let place = error.path.map { " (\($0))" } ?? ""
       throw ConfigurationError(code: .invalidValue, key: setting.key, message: error.message + place)

@@ -116,10 +116,12 @@ final class RecordingReporter: DeliveryReporting {
     await component.close()
   }
 
-  @Test(arguments: [
-    (AlertReports.settleSQL, "sqlite_autoindex_alert_reports_1"), (AlertReports.settledSQL, "alert_reports_settled"),
-    (AlertReports.deleteSQL, "alert_reports_"), (AlertReports.expiredSQL, "alert_reports_queued"),
-  ])
+  @Test(
+    .onSQLite,
+    arguments: [
+      (AlertReports.settleSQL, "sqlite_autoindex_alert_reports_1"), (AlertReports.settledSQL, "alert_reports_settled"),
+      (AlertReports.deleteSQL, "alert_reports_"), (AlertReports.expiredSQL, "alert_reports_queued"),
+    ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
     let plan = try component.store.queryPlan(sql)

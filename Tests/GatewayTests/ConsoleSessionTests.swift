@@ -194,7 +194,7 @@ import Testing
     await setting.store.close()
   }
 
-  @Test("a member's session is encrypted with the cookie")
+  @Test("a member's session is encrypted with the cookie", .onSQLite)
   func lodgeTokensAreSealed() async throws {
     let setting = try await Setting()
     let token = "cas_" + String(repeating: "x", count: 42) + "w"

@@ -118,11 +118,11 @@ public struct UsageError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Folders that only their owner can access.
-enum PrivateFolder {
+public enum PrivateFolder {
   /// Creates the folder at `path` and its parents if they are missing.
   ///
   /// - Throws: `UsageError` if the folder cannot be created.
-  static func make(_ path: String) throws(UsageError) {
+  public static func make(_ path: String) throws(UsageError) {
     do {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -106,7 +106,7 @@ struct Doctor {
     var findings: [Finding] = []
     var report: ServerReport?
     for part in SuiteMember.all where part.role != .peer {
-      let database = SuitePlan.database(of: part)
+      let database = SuiteMember.database(part.name)
       do {
         let found = try PostgreSQLEngine(store, defaultDatabase: database).report()
         findings.append(

@@ -29,6 +29,9 @@ public struct SuiteMember: Sendable, Hashable {
 
   public var isGateway: Bool { role == .gateway }
 
+  /// Returns the database of a member on a server whose address names none.
+  public static func database(_ name: String) -> String { "campanile_\(name)" }
+
   /// All executables that `up` runs, in start order.
   public static let all = [
     SuiteMember(
@@ -100,9 +103,6 @@ public struct SuitePlan: Sendable, Hashable {
     self.durability = durability
     self.store = store
   }
-
-  /// Returns the name of the database that a member uses on a server.
-  static func database(of member: SuiteMember) -> String { "campanile_\(member.name)" }
 
   /// The drain timeout of each process in milliseconds.
   static let drainMs = 6_000

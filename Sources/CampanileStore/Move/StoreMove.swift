@@ -160,8 +160,3 @@ public struct StoreMove {
     try writer.commit()
   }
 }
-
-extension StoreConfiguration {
-  /// The engine of the store.
-  var storeEngine: any StoreEngine { engine ?? SQLiteEngine(self) }
-}

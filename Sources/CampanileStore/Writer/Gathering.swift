@@ -5,20 +5,25 @@ import Synchronization
 /// Callers that have just got an answer often write again at once. Without a short wait, the next commit would have
 /// only the writes that arrived during the last one, which is half of them.
 struct Gathering: ~Copyable {
-  static let pauseUs = 50
+  static let pauseUs: UInt32 = 50
 
-  private let expected = Atomic(0)
+  /// Maximum wait; 0 to never wait.
+  private let limitNs: Int64
+  private let expectedWrites = Atomic(0)
   private let lastNs = Atomic<Int64>(0)
 
-  /// Notes the end of a commit, with the number of writes in it and waiting for the next one.
-  func expect(_ writes: Int, after begun: ContinuousClock.Instant) {
-    expected.store(writes, ordering: .relaxed)
-    lastNs.store((ContinuousClock.now - begun).nanoseconds, ordering: .relaxed)
+  init(limitNs: Int64) { self.limitNs = limitNs }
+
+  /// Notes the end of a commit: its callers, and those that wait for the next one, are expected to write.
+  func note(_ commit: CommitObservation, writesMax: Int) {
+    guard limitNs > 0 else { return }
+    expectedWrites.store(min(writesMax, commit.writes + commit.pendingWrites), ordering: .relaxed)
+    lastNs.store(commit.transactionNs, ordering: .relaxed)
   }
 
-  /// Whether to wait for more than the writes that have joined a commit: for an eighth of the last commit's time.
-  func isWorthwhile(_ joined: Int, _ begun: ContinuousClock.Instant, limitNs: Int64) -> Bool {
-    guard limitNs > 0, joined < expected.load(ordering: .relaxed) else { return false }
+  /// Whether to wait for more than the writes that have joined a commit. Waits for an eighth of the last commit's time.
+  func isWorthwhile(_ joinedWrites: Int, _ begun: ContinuousClock.Instant) -> Bool {
+    guard limitNs > 0, joinedWrites < expectedWrites.load(ordering: .relaxed) else { return false }
     return (ContinuousClock.now - begun).nanoseconds < min(limitNs, lastNs.load(ordering: .relaxed) / 8)
   }
 }

@@ -14,7 +14,7 @@ final class GroupCommitWriter: Sendable {
   private let engine: any StoreEngine
   private let configuration: StoreConfiguration
   private let queue: WriteQueue
-  private let gathering = Gathering()
+  private let gathering: Gathering
   private let metrics = Mutex(StoreMetrics())
   /// The state of a writer without a thread.
   private struct Staged {
@@ -35,6 +35,7 @@ final class GroupCommitWriter: Sendable {
     self.configuration = configuration
     self.onEnd = onEnd
     queue = WriteQueue(path: engine.place, itemsMax: configuration.pendingWritesMax)
+    gathering = Gathering(limitNs: engine.gatheringNsMax)
   }
 
   /// Starts the thread, which then owns the connection.
@@ -129,8 +130,8 @@ final class GroupCommitWriter: Sendable {
           let room = configuration.batchWritesMax - transaction.joined.count
           if room > 0 { rest = queue.takeMore(room)[...] }
         }
-        while rest.isEmpty, gathering.isWorthwhile(transaction.joined.count, begun, limitNs: engine.gatheringNsMax) {
-          usleep(UInt32(Gathering.pauseUs))
+        while rest.isEmpty, gathering.isWorthwhile(transaction.joined.count, begun) {
+          usleep(Gathering.pauseUs)
           rest = queue.takeMore(configuration.batchWritesMax - transaction.joined.count)[...]
         }
         guard let item = rest.popFirst() else { break }
@@ -151,7 +152,6 @@ final class GroupCommitWriter: Sendable {
       return error
     }
     observe(transaction, begun, committing, nil)
-    gathering.expect(min(configuration.batchWritesMax, transaction.joined.count + queue.count), after: begun)
     for item in transaction.joined { item.finish(nil) }
     return nil
   }
@@ -165,6 +165,7 @@ final class GroupCommitWriter: Sendable {
     let commit = CommitObservation(
       writes: failure == nil ? transaction.joined.count : 0, transactionNs: (now - begun).nanoseconds,
       commitNs: (now - committing).nanoseconds, pendingWrites: queue.count, failure: failure)
+    gathering.note(commit, writesMax: configuration.batchWritesMax)
     metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count) }
     configuration.observer?(commit)
   }

@@ -13,16 +13,15 @@ public final class PostgreSQLCluster: Sendable {
     public let description: String
   }
 
-  private static let commonCluster = Result { try PostgreSQLCluster() }
+  private static let common = Result { try PostgreSQLCluster() }
 
   /// The server that the tests of a process share. Tests that stop their server create their own.
-  public static func shared() throws -> PostgreSQLCluster { try commonCluster.get() }
+  public static func shared() throws -> PostgreSQLCluster { try common.get() }
 
   public let folder: String
   public let port: Int
   private let programs: String
   private let databases = Mutex(0)
-  private let common = Mutex<String?>(nil)
   /// Its end tells the watchdog to stop the server, however this process ends.
   private let lifeline = Pipe()
 
@@ -70,16 +69,6 @@ public final class PostgreSQLCluster: Sendable {
     }
     try query("CREATE DATABASE \(name) TEMPLATE template0 \(options)")
     return name
-  }
-
-  /// The database that several tests share, each with its own schema.
-  public func commonDatabase() throws -> String {
-    try common.withLock { name in
-      if let name { return name }
-      let created = try createDatabase()
-      name = created
-      return created
-    }
   }
 
   /// Runs SQL as the superuser and returns the rows as text.

@@ -9,6 +9,7 @@ package import Testing
 public enum TestStore {
   public static let usesPostgreSQL = ProcessInfo.processInfo.environment["CAMPANILE_TEST_STORE"] == "postgresql"
 
+  private static let database = Result { try PostgreSQLCluster.shared().createDatabase() }
   private static let schemas = Mutex<[String: String]>([:])
 
   /// Returns the configuration of a store that survives no power loss.
@@ -25,15 +26,15 @@ public enum TestStore {
   /// Returns the address of a schema for a path, and creates it at the first call.
   public static func address(_ path: String) throws -> String {
     let cluster = try PostgreSQLCluster.shared()
+    let database = try database.get()
     let schema = try schemas.withLock { schemas in
       if let known = schemas[path] { return known }
       let schema = "test\(schemas.count + 1)"
-      try cluster.query("CREATE SCHEMA \(schema)", database: try cluster.commonDatabase())
+      try cluster.query("CREATE SCHEMA \(schema)", database: database)
       schemas[path] = schema
       return schema
     }
-    return cluster.address(try cluster.commonDatabase(), throughSocket: true)
-      + "&options=-c%20search_path%3D\(schema)"
+    return cluster.address(database, throughSocket: true) + "&options=-c%20search_path%3D\(schema)"
   }
 }
 
