@@ -145,7 +145,7 @@ let programs = [
   program(
     "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileBase", "CampanileCLI",
     "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway",
-    "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications", "ServiceLifecycle", "Sync"),
+    "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications", "ServiceLifecycle", "Sync", "SyncContents"),
   // Examples: a service, a watch, a Live Activity.
   program(
     "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", "NIOCore", "NIOPosix", path: "Examples/hello",

@@ -73,6 +73,12 @@ public final class Store: Sendable {
     return try await writer.write(scope, body)
   }
 
+  /// Like `write`, on the caller's own thread, which waits. It must be a thread for blocking work; a handler must use
+  /// `write`.
+  public func writeBlocking<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) throws -> T {
+    try writer.writeBlocking(body)
+  }
+
   /// Runs several queries on one snapshot of the database, which includes every write acknowledged before.
   ///
   /// On SQLite the body runs on the caller's thread, and the call does not suspend.

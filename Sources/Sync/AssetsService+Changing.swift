@@ -113,14 +113,14 @@ extension AssetsService {
     throw RPCError(.aborted, "the asset changes too often to be merged; try again", .commitContended, retryAfterMs: 100)
   }
 
-  /// Stores the contents of a commit on disk and commits it. Removes the contents again if the commit fails.
+  /// Stores the contents of a commit and commits it. Removes the contents again if the commit fails.
   ///
   /// - Parameter draft: Its inline contents and those to merge become stored ones.
   @discardableResult
   func storeAndCommit(
     _ draft: inout CommitDraft, user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse {
-    var stored: [SHA256Digest] = []
+    var stored: [ContentSummary] = []
     let reply: CommitAssetsResponse
     do {
       for index in draft.changes.indices {
@@ -133,14 +133,15 @@ extension AssetsService {
           let summary = try await store(content, recordType: recordType, put.isStrict, change.path)
           draft.changes[index].put?.content = .stored(summary)
         }
-        if case .stored(let summary)? = draft.changes[index].put?.content { stored.append(summary.digest) }
+        if case .stored(let summary)? = draft.changes[index].put?.content { stored.append(summary) }
       }
       reply = try await repository.commit(draft, user: user, idempotency: idempotency)
     } catch {
-      await release(stored, isKept: false)
+      let contents = contents
+      try? await contents.run { [stored] in contents.drop(stored) }
       throw error
     }
-    await release(stored, isKept: true)
+    contents.keep(stored)
     return reply
   }
 
@@ -156,7 +157,7 @@ extension AssetsService {
     }
   }
 
-  /// Stores a content on disk, checked and pinned. `path` is the path of its field, for errors.
+  /// Stores a content, checked. `path` is the path of its field, for errors.
   func store(
     _ content: [UInt8], recordType: String, _ isStrict: Bool, _ path: String
   ) async throws -> ContentSummary {
@@ -168,21 +169,6 @@ extension AssetsService {
           content, name: name, check: ContentCheck(recordType: recordType, isStrict: isStrict, limits: limits))
       }
     } catch let error as RPCError { throw error.inside(path) }
-  }
-
-  /// Unpins contents. Removes those that nothing references, unless `isKept`.
-  func release(_ digests: [SHA256Digest], isKept: Bool) async {
-    contents.journalBudget.committed()
-    if isKept {
-      for digest in digests { contents.unpin(digest) }
-      return
-    }
-    contents.journalBudget.give(back: Dictionary(digests.map { ($0, 1) }, uniquingKeysWith: +))
-    let (contents, repository) = (contents, repository)
-    // If the pool is closed, `OrphanPurge` removes them after the next start.
-    try? await contents.run {
-      for digest in digests { contents.remove(digest, ownPins: 1) { try repository.hasContentBlocking(digest) } }
-    }
   }
 }
 

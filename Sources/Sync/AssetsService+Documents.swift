@@ -118,10 +118,10 @@ extension AssetsService {
     return base
   }
 
-  /// Builds a document from others and stores it, checked and pinned. Load, build and store while holding one of the
+  /// Builds a document from others and stores it, checked. Load, build and store while holding one of the
   /// few places, because all documents are in memory.
   private func made(
-    recordType: String, isStrict: Bool, path: String, _ body: @escaping @Sendable (ContentStore) throws -> [UInt8]
+    recordType: String, isStrict: Bool, path: String, _ body: @escaping @Sendable (any ContentStore) throws -> [UInt8]
   ) async throws -> ContentSummary {
     let (contents, limits, name) = (contents, limits, ids.next(prefix: "t_").id)
     return try await documents.run {

@@ -9,7 +9,7 @@ import SyncContents
 /// Serves `campanile.sync.v1.AssetsService`: JSON files with their versions.
 public struct AssetsService: AssetsServiceProtocol {
   let repository: any SyncRepository
-  let contents: ContentStore
+  let contents: any ContentStore
   let documents: DocumentWorker
   let ids: SortableIDGenerator
 

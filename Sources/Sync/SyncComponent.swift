@@ -13,7 +13,7 @@ public final class SyncComponent: Sendable {
   public let devices: DevicesService
   public let store: Store
   let repository: SQLiteSyncRepository
-  let contents: ContentStore
+  let contents: any ContentStore
   private let documents: DocumentWorker
   private let hub: WatchHub
   private let uploadTable: OpenUploadTable
@@ -24,7 +24,7 @@ public final class SyncComponent: Sendable {
   /// Nil if no push service is configured.
   let waker: WakeDispatcher?
 
-  /// Opens the store (see `Store.init` for the errors it throws) and the contents folder.
+  /// Opens the store (see `Store.init` for the errors it throws) and, unless it is on a server, the contents folder.
   ///
   /// - Parameters:
   ///   - link: The service that stores notifications.
@@ -48,11 +48,16 @@ public final class SyncComponent: Sendable {
     let store = try Store(
       Self.listening(configuration.store, alarms, relaySignal), migrations: SyncMigrations.all)
     do {
-      contents = try ContentStore(folder: configuration.contentsFolder, packs: configuration.packsContents)
+      let packs = configuration.packsContents
+      contents =
+        switch store.dialect {
+        case .sqlite: try ContentFolder(configuration.contentsFolder, packs: packs, store: store)
+        case .postgreSQL: ContentChunks(store, packs: packs, nowMs: nowMs)
+        }
       repository = try await SQLiteSyncRepository(
         store: store, limits: limits, notifier: alarms, isExporting: link != nil, wakesDevices: wakeLink != nil,
         clockMs: nowMs, random: random, events: events)
-      try await ContentJournal(store: store, contents: contents).replay()
+      try await contents.prepare()
     } catch {
       await store.close()
       throw error
@@ -133,16 +138,14 @@ public final class SyncComponent: Sendable {
   }
 
   /// Syncs the files of small contents referenced since the last call. Call a few times a second.
-  public func settleContents() async throws {
-    try await ContentJournal(store: store, contents: contents).settle()
-  }
+  public func settleContents() async throws { try await contents.settle() }
 
   /// Deletes the files without rows in the next folders.
   func purgeOrphans(folders: Int, nowMs: Int64) async throws -> Int {
-    let orphans = OrphanPurge(store: store, contents: contents, graceMs: repository.limits.contentGraceMs)
+    let (contents, beforeMs) = (contents, nowMs - repository.limits.contentGraceMs)
     let first = purgedFolders.add(folders, ordering: .relaxed).oldValue
     return try await contents.run {
-      try (first..<first + folders).reduce(0) { try $0 + orphans.run(folder: $1, nowMs: nowMs) }
+      try (first..<first + folders).reduce(0) { try $0 + contents.purgeOrphans(part: $1, beforeMs: beforeMs) }
     }
   }
 

@@ -1,4 +1,5 @@
 public import CampanileStore
+import SyncContents
 
 /// The migrations of the Sync store, forward only.
 public enum SyncMigrations {
@@ -10,6 +11,7 @@ public enum SyncMigrations {
   ///   current version. `assets` references the current ones.
   /// - `contents`: a row for each file, with the number of versions and uploads that reference it.
   /// - `content_journal`: files of contents that may not be on disk yet; see `ContentJournal`.
+  /// - `content_chunks`: files of contents on a server; see `ChunkTable`.
   /// - `messages`: messages between devices, stored once for all of them. `mutation_id` is the request id that the
   ///   device chose. Each device has its own position in `devices`.
   /// - `subscriptions`: the changes that wake devices. `wakes`: devices that are to be woken, one row for each.
@@ -131,5 +133,7 @@ public enum SyncMigrations {
         made_ms BIGINT NOT NULL, due_ms BIGINT NOT NULL, attempts BIGINT NOT NULL, PRIMARY KEY (user_id, device_id));
       CREATE INDEX wakes_due ON wakes (due_ms, user_id, device_id);
       """),
+    // On SQLite, the files of contents are in a folder.
+    Migration("0005-content-chunks", "", postgreSQL: ChunkTable.schemaSQL),
   ]
 }

@@ -3,7 +3,7 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileService
 
-/// Stores zones, assets with their versions, uploads, devices and messages. The contents are files (see Contents/).
+/// Stores zones, assets with their versions, uploads, devices and messages. A `ContentStore` has the contents.
 ///
 /// Every function acts for one user: another user's object throws NOT_FOUND, like a missing one. Callers check
 /// arguments first (see Domain/). A change, its log entry and its counters are one transaction, durable when the
@@ -75,8 +75,6 @@ protocol AssetsRepository {
   func resolveConflict(
     _ version: Int64, of name: String, zone: String, device: String, user: String
   ) async throws
-  /// Waits on the caller's thread, which must be one for files.
-  func hasContentBlocking(_ digest: SHA256Digest) throws -> Bool
   /// Throws unless the device may change assets.
   func requireWriter(_ device: String, user: String) async throws
 }
@@ -96,7 +94,7 @@ protocol UploadsRepository {
   func upload(_ id: String, user: String) async throws -> StoredUpload
   /// Waits on the caller's thread, which must be one for files.
   func uploadBlocking(_ id: String, user: String) throws -> StoredUpload
-  /// Completes an upload whose content is on disk under its name, and pinned.
+  /// Completes an upload whose content is stored, except for its pending file.
   func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload
   /// Extends the upload's retention.
   func touchUpload(_ id: String, user: String) async throws

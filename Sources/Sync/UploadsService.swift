@@ -8,7 +8,7 @@ import CampanileService
 /// Serves `campanile.sync.v1.UploadsService`: contents of any size, uploaded before the commit that uses them.
 public struct UploadsService: UploadsServiceProtocol {
   let repository: any SyncRepository
-  let contents: ContentStore
+  let contents: any ContentStore
   let uploadTable: OpenUploadTable
   let ids: SortableIDGenerator
 

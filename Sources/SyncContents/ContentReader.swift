@@ -108,14 +108,30 @@ package final class ContentReader: Sendable {
   }
 }
 
-/// The bytes of a content's file, on disk or in memory.
+/// The bytes of a content's file: on disk, in a database or in memory.
 package protocol ContentBytes: Sendable {
   /// Fills the buffer from an offset, as far as the bytes go, and returns their number.
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(RPCError) -> Int
   func sizeBytes() throws(RPCError) -> Int64
 }
 
-extension DiskFile: ContentBytes {}
+/// A content's file while it is written.
+package protocol ContentFile: ContentBytes {
+  /// Writes all bytes at an offset, which is at most the size of the file.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(RPCError)
+  /// Truncates the file.
+  func resize(_ sizeBytes: Int64) throws(RPCError)
+  /// Starts write-back of a part of the file, so that less is left for `sync`.
+  func beginWritingOut(from offset: Int64, to end: Int64)
+  /// Returns when the bytes survive the end of this process.
+  func flush() throws(RPCError)
+  /// Returns when the bytes are durable.
+  func sync() throws(RPCError)
+}
+
+extension DiskFile: ContentFile {
+  package func flush() {}
+}
 
 /// The bytes of a file that has not been written yet.
 package struct MemoryBytes: ContentBytes {

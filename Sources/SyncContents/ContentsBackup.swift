@@ -18,7 +18,7 @@ public struct ContentsBackup: Sendable {
     public var damaged: [String] = []
     public var damagedCount = 0
 
-    fileprivate mutating func addDamaged(_ digest: SHA256Digest) {
+    mutating func addDamaged(_ digest: SHA256Digest) {
       damagedCount += 1
       if damaged.count < ContentsBackup.damagedMax { damaged.append(digest.hexadecimal) }
     }
@@ -118,7 +118,7 @@ public struct ContentsBackup: Sendable {
         guard let file = try ContentFiles.journaled(digest, in: transaction) else { throw RPCError.contentDamaged }
         original = MemoryBytes(bytes: file)
       }
-      report.sizeBytes += try Self.copy(original, to: path, digest, sizeBytes: sizeBytes)
+      report.sizeBytes += try Self.copy(original, to: try DiskFile.create(path), digest, sizeBytes: sizeBytes)
       report.contentCount += 1
     } catch let error as RPCError where error.code == .dataLoss {
       DiskFile.remove(path)
@@ -126,11 +126,20 @@ public struct ContentsBackup: Sendable {
     }
   }
 
-  /// Copies one content and returns the size of its file.
-  private static func copy(
-    _ original: any ContentBytes, to path: String, _ digest: SHA256Digest, sizeBytes: Int64
+  /// Copies one content and returns the size of its file. Throws DATA_LOSS if it is damaged.
+  static func copy(
+    _ original: any ContentBytes, to copy: any ContentFile, _ digest: SHA256Digest, sizeBytes: Int64
   ) throws -> Int64 {
-    let copy = try DiskFile.create(path)
+    let copiedBytes = try copyBytes(of: original, to: copy)
+    // Verify the copy, not the original.
+    let reader = try ContentReader(copy, digest: digest, sizeBytes: sizeBytes)
+    guard try reader.wholeDigest() == digest else { throw RPCError.contentDamaged }
+    try copy.sync()
+    return copiedBytes
+  }
+
+  /// Copies all bytes and returns their number.
+  static func copyBytes(of original: any ContentBytes, to copy: any ContentFile) throws -> Int64 {
     var offset: Int64 = 0
     var piece = [UInt8](repeating: 0, count: pieceBytes)
     while true {
@@ -140,12 +149,7 @@ public struct ContentsBackup: Sendable {
         return count
       }
       offset += Int64(count)
-      if count < pieceBytes { break }
+      if count < pieceBytes { return offset }
     }
-    // Verify the copy, not the original.
-    let reader = try ContentReader(copy, digest: digest, sizeBytes: sizeBytes)
-    guard try reader.wholeDigest() == digest else { throw RPCError.contentDamaged }
-    try copy.sync()
-    return offset
   }
 }

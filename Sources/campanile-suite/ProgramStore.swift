@@ -77,14 +77,19 @@ struct ProgramStore: Sendable {
 
 // MARK: Tasks on the database
 
+/// One side of a move: a connection, and the data folder if the database is a file in it.
+typealias MovedStore = (connection: any StoreConnection, dataDir: String)
+
 extension ProgramStore {
   /// Returns the task for `ServiceSpecification.databaseTask`: the plan of migrations, or a move.
   ///
   /// - Parameters:
   ///   - omitted: See `StoreMove`.
   ///   - finishing: See `StoreMove`.
+  ///   - contents: Copies what the database does not contain, and describes it.
   static func task(
-    _ name: String, _ migrations: [Migration], omitting omitted: Set<String> = [], finishing: [String] = []
+    _ name: String, _ migrations: [Migration], omitting omitted: Set<String> = [], finishing: [String] = [],
+    contents: (@Sendable (_ source: MovedStore, _ target: MovedStore) throws -> String)? = nil
   ) -> @Sendable (Settings) throws -> String? {
     { settings in
       let target = try configuration(name, settings).store
@@ -93,15 +98,23 @@ extension ProgramStore {
       }
       let place = try settings.string(moveFrom.key)
       guard !place.isEmpty else { return nil }
-      let move = StoreMove(
+      var move = StoreMove(
         from: try source(place, name), to: target, migrations: migrations, omitting: omitted, finishing: finishing)
       var nextReport = ContinuousClock.now + .seconds(1)
+      let folder = try settings.string(CommonConfiguration.dataDir)
+      var copied = ""
+      if let contents {
+        move.copyContents = { source, destination in
+          let result = try contents((source, place), (destination, folder))
+          copied = "; \(result)"
+        }
+      }
       let moved = try move.run { progress in
         guard ContinuousClock.now >= nextReport else { return }
         nextReport = ContinuousClock.now + .seconds(1)
         FileHandle.standardError.write(Data("\(bar(progress)) \(progress.rows) rows\n".utf8))
       }
-      return "\(bar(moved)) \(moved.rows) rows moved, and compared with their source"
+      return "\(bar(moved)) \(moved.rows) rows moved, and compared with their source\(copied)"
     }
   }
 

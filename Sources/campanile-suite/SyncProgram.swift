@@ -46,7 +46,9 @@ enum SyncProgram {
     let specification = ServiceSpecification(
       name: "campanile-sync", defaultPort: 7403,
       settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
-      databaseTask: ProgramStore.task("sync", SyncMigrations.all))
+      databaseTask: ProgramStore.task(
+        "sync", SyncMigrations.all, omitting: SyncMove.unmovedTables, finishing: SyncMove.finishing,
+        contents: SyncMove.copyContents))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
@@ -93,7 +95,7 @@ enum SyncProgram {
 
   private static func configuration(_ settings: Settings, _ store: StoreConfiguration) throws -> SyncConfiguration {
     let dataDir = try settings.string(CommonConfiguration.dataDir)
-    var configuration = SyncConfiguration(store: store, contentsFolder: "\(dataDir)/sync-contents")
+    var configuration = SyncConfiguration(store: store, contentsFolder: SyncMove.contentsFolder(in: dataDir))
     configuration.packsContents = try settings.bool(packContents)
     configuration.exportedNotificationsMax = try settings.int(exportedMax)
     configuration.limits.contentBytesMax = Int64(try settings.int(contentBytesMax))

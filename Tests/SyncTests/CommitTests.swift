@@ -225,7 +225,7 @@ import Testing
         }
         for _ in 0..<1_000 { await Task.yield() }
         try await component.settleContents()
-        for path in try fixture.contentFiles() { try FileManager.default.removeItem(atPath: path) }
+        for file in try fixture.contentFiles() { try await component.replace(file, nil) }
         gate.signal()
         for try await answer in group { #expect(answer == "DATA_LOSS CONTENT_DAMAGED") }
       }

@@ -11,7 +11,7 @@ import Testing
 
 /// Small contents reach the disk in the log of their commit first. Readers and the next start find them, whatever
 /// happens to their files before these are synced.
-@Suite struct ContentJournalTests {
+@Suite(.onSQLite) struct ContentJournalTests {
   private func journaled(_ component: SyncComponent) throws -> Int {
     try component.store.readSingleBlocking {
       try $0.queryOne("SELECT count(*) FROM content_journal") { try $0.integer(0) }.map(Int.init) ?? 0
@@ -30,7 +30,7 @@ import Testing
       #expect(try journaled(component) == 0)
       #expect(try fixture.contentFiles().count == 2)
       #expect(try fixture.uploadFiles() == [])
-      #expect(component.contents.journalBudget.counts.isEmpty)
+      #expect(try component.contentFolder.journalBudget.counts.isEmpty)
       #expect(try await component.text("a") == #"{"a":1}"#)
       #expect(try await component.text("b") == #"{"b":1}"#)
     }
@@ -44,9 +44,9 @@ import Testing
       try await fixture.run { component in
         try await component.put("a", #"{"a":1}"#)
         // Written but not synced, as after a power failure while settling.
-        let content = try #require(component.contents.journalBudget.counts.keys.first)
-        let image = try #require(component.contents.journalBudget.image(of: content))
-        try component.contents.write(content, file: image, name: "unsynced")
+        let content = try #require(component.contentFolder.journalBudget.counts.keys.first)
+        let image = try #require(component.contentFolder.journalBudget.image(of: content))
+        try component.contentFolder.write(content, file: image, name: "unsynced")
         // Control case: without the journal the content is lost.
         if !isJournaled { try await component.store.write { try $0.execute("DELETE FROM content_journal") } }
       }
@@ -96,17 +96,18 @@ import Testing
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)
       try await component.put("b", #"{"a":1}"#)
-      #expect(component.contents.journalBudget.counts.values.map(\.self) == [2])
+      #expect(try component.contentFolder.journalBudget.counts.values.map(\.self) == [2])
       try await component.settleContents()
       #expect(try journaled(component) == 0)
-      #expect(component.contents.journalBudget.counts.isEmpty)
+      #expect(try component.contentFolder.journalBudget.counts.isEmpty)
       #expect(try await component.text("b") == #"{"a":1}"#)
     }
   }
 
-  @Test func contentOfRunningCommitIsNotSettled() throws {
+  @Test func contentOfRunningCommitIsNotSettled() async throws {
     let fixture = try Fixture()
-    let contents = try ContentStore(folder: fixture.path("own"), packs: false)
+    let component = try await fixture.open()
+    let contents = try component.contentFolder
     let check = ContentCheck(recordType: "Note", isStrict: false, limits: SyncLimits())
     let summary = try contents.put(Array("1".utf8), name: "t_1", check: check)
     #expect(contents.heldForFinishedCommits() == [:])
@@ -115,6 +116,7 @@ import Testing
     contents.journalBudget.give(back: [summary.digest: 5])
     #expect(contents.journalBudget.counts == [:])
     #expect(throws: RPCError.self) { try contents.open(summary.digest, sizeBytes: 1) }
+    await component.close()
   }
 
   @Test func failedCommitLeavesNoContent() async throws {
@@ -124,7 +126,7 @@ import Testing
       let refused = await refusal { try await component.put("a", #"{"a":1}"#) { $0.etag = "\"7\"" } }
       #expect(refused != "")
       #expect(try journaled(component) == 1)
-      #expect(component.contents.journalBudget.counts.count == 1)
+      #expect(try component.contentFolder.journalBudget.counts.count == 1)
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 1)
     }

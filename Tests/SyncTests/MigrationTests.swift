@@ -20,7 +20,7 @@ import Testing
     """,
   ]
 
-  /// Reverts the migration 0004 in a closed database, and removes the migrations with these names from its list.
+  /// Reverts the migrations since 0004 in a closed database, and removes the migrations with these names from its list.
   private func revert(_ fixture: Fixture, _ identifiers: String...) async throws {
     var configuration = StoreConfiguration(path: fixture.path("sync.sqlite"))
     configuration.durability = .normal
@@ -40,7 +40,7 @@ import Testing
       """)
     let store = try Store(configuration, migrations: SyncMigrations.all + [revert])
     try await store.write { transaction in
-      for identifier in identifiers + [revert.identifier] {
+      for identifier in identifiers + ["0005-content-chunks", revert.identifier] {
         try transaction.execute("DELETE FROM schema_migrations WHERE identifier = $1", [.text(identifier)])
       }
     }

@@ -76,14 +76,55 @@ final class Fixture: Sendable {
     await component.close()
   }
 
-  /// Returns the paths of the content files on disk.
+  /// Returns the paths of the content files on disk, or their names in the database.
   func contentFiles() throws -> [String] {
+    if TestStore.usesPostgreSQL {
+      return try TestStore.column(
+        "name", of: "content_chunks", where: "number = 0 AND length(name) = 64", path("sync.sqlite"))
+    }
     let root = "\(contentsFolder)/contents"
     return try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.count > 3 }.map { "\(root)/\($0)" }
   }
 
   func uploadFiles() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "\(contentsFolder)/uploads")
+    if TestStore.usesPostgreSQL {
+      return try TestStore.column(
+        "name", of: "content_chunks", where: "number = 0 AND length(name) < 64", path("sync.sqlite"))
+    }
+    return try FileManager.default.contentsOfDirectory(atPath: "\(contentsFolder)/uploads")
+  }
+}
+
+extension SyncComponent {
+  /// The folder of contents of a component on SQLite.
+  var contentFolder: ContentFolder {
+    get throws { try #require(contents as? ContentFolder) }
+  }
+
+  /// Returns the bytes of a content's file of one chunk.
+  func bytes(ofFile file: String) throws -> Data {
+    guard TestStore.usesPostgreSQL else { return try Data(contentsOf: URL(fileURLWithPath: file)) }
+    let bytes = try store.readSingleBlocking {
+      try $0.queryOne("SELECT data FROM content_chunks WHERE name = $1", [.text(file)]) { try $0.bytes(0) }
+    }
+    return Data(try #require(bytes))
+  }
+
+  /// Replaces or removes a content's file.
+  func replace(_ file: String, _ data: Data?) async throws {
+    if TestStore.usesPostgreSQL {
+      try await store.write { transaction in
+        try transaction.execute("DELETE FROM content_chunks WHERE name = $1", [.text(file)])
+        guard let data else { return }
+        try transaction.execute(
+          "INSERT INTO content_chunks (name, number, at_ms, data) VALUES ($1, 0, 0, $2)",
+          [.text(file), .blob(Array(data))])
+      }
+    } else if let data {
+      try data.write(to: URL(fileURLWithPath: file))
+    } else {
+      try FileManager.default.removeItem(atPath: file)
+    }
   }
 }
 

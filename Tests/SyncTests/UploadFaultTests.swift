@@ -108,7 +108,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func resumesAfterFullDisk() async throws {
+    @Test(.onSQLite) func resumesAfterFullDisk() async throws {
       let fixture = try Fixture()
       try await fixture.run { component in
         let content = document(bytes: 600_000)
@@ -116,7 +116,7 @@ import Testing
         let run = try await begin(component, id)
         try await run.take(chunk(content[..<100_000]))
         try await run.take(chunk(content[100_000..<200_000]))
-        try Self.fillDisk(under: component.contents.uploadPath(id))
+        try Self.fillDisk(under: component.contentFolder.uploadPath(id))
         let full = await failure { try await run.take(chunk(content[200_000..<300_000])) }
         #expect(full?.reason == "DISK_FULL")
         await run.end(after: full)
@@ -129,7 +129,7 @@ import Testing
       }
     }
 
-    @Test func startsOverAfterFailedSync() async throws {
+    @Test(.onSQLite) func startsOverAfterFailedSync() async throws {
       let fixture = try Fixture()
       try await fixture.run { component in
         let content = document(bytes: 200_000)
@@ -137,7 +137,7 @@ import Testing
         let run = try await begin(component, id)
         try await run.take(chunk(content[..<131_072]))
         try await run.take(chunk(content[131_072...]))
-        try Self.fillDisk(under: component.contents.uploadPath(id))
+        try Self.fillDisk(under: component.contentFolder.uploadPath(id))
         let failed = await failure { try await run.finish() }
         #expect(failed != nil)
         await run.end(after: failed)

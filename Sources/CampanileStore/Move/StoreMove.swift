@@ -19,6 +19,8 @@ public struct StoreMove {
   private let migrator: Migrator
   private let omitted: Set<String>
   private let finishing: [String]
+  /// Copies what the database does not contain, after its tables. Runs again if the move is repeated before its end.
+  package var copyContents: ((_ source: any StoreConnection, _ target: any StoreConnection) throws -> Void)?
 
   /// - Parameters:
   ///   - migrations: The schema of both databases.
@@ -77,6 +79,7 @@ public struct StoreMove {
         progress.tablesMoved += 1
         report(progress)
       }
+      try copyContents?(reader, writer)
       try finish(writer)
       return progress
     } catch {

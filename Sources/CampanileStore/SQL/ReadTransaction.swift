@@ -10,13 +10,13 @@ public class ReadTransaction {
   private var connection: (any StoreConnection)?
   fileprivate let allowed: StatementKinds
 
-  init(_ connection: any StoreConnection, _ allowed: StatementKinds) {
+  package init(_ connection: any StoreConnection, _ allowed: StatementKinds) {
     self.connection = connection
     self.allowed = allowed
   }
 
   /// Invalidates the transaction: a copy that escapes its body must not use a connection that others use.
-  final func invalidate() { connection = nil }
+  package final func invalidate() { connection = nil }
 
   /// The dialect of the database, for the few statements that differ.
   package final var dialect: SQLDialect { get throws(StoreError) { try usable().dialect } }

@@ -64,6 +64,14 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
+  /// Queues a body, and blocks the caller's thread until the commit that includes it.
+  func writeBlocking<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) throws -> T {
+    let item = BlockingWrite(body)
+    if let failure = queue.append(item) { throw failure }
+    scheduleStep()
+    return try item.wait()
+  }
+
   /// Stops accepting writes. The thread ends after the queued ones.
   func close() {
     queue.close()

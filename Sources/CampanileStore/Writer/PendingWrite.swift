@@ -1,4 +1,5 @@
 import CampanileBase
+import Dispatch
 import Synchronization
 
 /// A write in progress: created, queued, then either run by the writer or cancelled by its caller, whichever comes
@@ -55,5 +56,28 @@ final class TypedWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
     } else {
       continuation.resume(throwing: StoreError(.unavailable, "the write did not run"))
     }
+  }
+}
+
+/// A write whose caller's thread waits for it.
+final class BlockingWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
+  // `@unchecked`: the writer's thread stores the result before it signals, and the caller reads it after.
+
+  private let body: @Sendable (WriteTransaction) throws -> Value
+  private let done = DispatchSemaphore(value: 0)
+  private var result = Result<Value, any Error>.failure(StoreError(.unavailable, "the write did not run"))
+
+  init(_ body: @escaping @Sendable (WriteTransaction) throws -> Value) { self.body = body }
+
+  override func run(in transaction: WriteTransaction) throws { result = .success(try body(transaction)) }
+
+  override func finish(_ failure: (any Error)?) {
+    if let failure { result = .failure(failure) }
+    done.signal()
+  }
+
+  func wait() throws -> Value {
+    done.wait()
+    return try result.get()
   }
 }

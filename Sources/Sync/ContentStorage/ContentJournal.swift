@@ -30,7 +30,7 @@ struct ContentJournal: Sendable {
   }
 
   let store: Store
-  let contents: ContentStore
+  let contents: ContentFolder
 
   /// Syncs the files of the contents referenced since the last call, and deletes their bytes from the journal. Files
   /// that fail stay in the journal until the next call.

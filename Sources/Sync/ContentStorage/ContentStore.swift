@@ -1,37 +1,54 @@
-import CampanileBase
 import CampanileCrypto
-import CampanileRPC
-import CampanileService
 import NIOPosix
 import SyncContents
-import Synchronization
 
-/// The content files: each content once, under its SHA-256, and unfinished files next to them.
+/// The contents, each once under its SHA-256, and unfinished files under names that contain `_`.
 ///
-/// A file gets its name when it is complete. Its row is written when the file is on disk, or when its bytes are in the
-/// `ContentJournal` with that row. A file without a row, or with an unreferenced one, is deleted after a grace time. A
-/// content is pinned between getting its name and its row, so that no purge deletes it in between.
-final class ContentStore: Sendable {
+/// A content has a row in the database, written by the commit that first references it. A content without a row, or
+/// with an unreferenced one, is deleted after a grace time. All functions except `keep` block.
+protocol ContentStore: Sendable {
   /// Threads that read, write and check contents, because event loops must not block on the disk.
-  private static let threadCount = 4
+  var threads: NIOThreadPool { get }
+  /// Whether to compress contents.
+  var packs: Bool { get }
 
-  let folder: String
-  let packs: Bool
-  let journalBudget = JournalBudget()
-  private let threads: NIOThreadPool
-  private let pins = Mutex<[SHA256Digest: Int]>([:])
+  /// Creates an unfinished file.
+  func create(_ name: String) throws -> any ContentFile
+  /// Opens an unfinished file to continue it; nil if it does not exist.
+  func openUnfinished(_ name: String) throws -> (any ContentFile)?
+  /// Deletes an unfinished file. A missing one is not an error.
+  func discard(_ name: String)
 
-  /// Creates missing folders. Throws UNAVAILABLE if this fails.
-  init(folder: String, packs: Bool) throws {
-    self.folder = folder
-    self.packs = packs
-    for path in [folder, "\(folder)/contents", "\(folder)/uploads"] { try DiskFile.makeFolder(path) }
-    for number in 0..<256 {
-      try DiskFile.makeFolder("\(folder)/contents/\(Hexadecimal.text([UInt8(number)]))")
-    }
-    for path in ["\(folder)/contents", folder, "\(folder)/.."] { try DiskFile.syncFolder(path) }
-    threads = NIOThreadPool(numberOfThreads: Self.threadCount)
+  /// Stores a content from memory, as far as it can be before its commit. `keep` or `drop` must follow.
+  func put(_ content: [UInt8], name: String, check: ContentCheck) throws -> ContentSummary
+  /// Takes over the finished file of an upload like `put`.
+  func adopt(_ name: String, _ summary: ContentSummary) throws -> ContentSummary
+  /// Ends the storing of contents whose commit has referenced them. Does not block.
+  func keep(_ summaries: [ContentSummary])
+  /// Deletes contents whose commit failed, unless something else references them.
+  func drop(_ summaries: [ContentSummary])
+  /// Opens a content. Throws DATA_LOSS if its file is missing or belongs to another content.
+  func open(_ digest: SHA256Digest, sizeBytes: Int64) throws -> ContentReader
+
+  /// Deletes contents whose rows a purge has deleted.
+  func remove(_ digests: [SHA256Digest])
+  /// Deletes a part of the files that neither a commit nor an upload has used since a time.
+  ///
+  /// - Parameter part: 256 successive numbers cover all files.
+  /// - Returns: The number of deleted files.
+  func purgeOrphans(part: Int, beforeMs: Int64) throws -> Int
+  /// Completes what an earlier process has left. Call before serving.
+  func prepare() async throws
+  /// Syncs the files of small contents referenced since the last call. Call a few times a second.
+  func settle() async throws
+}
+
+extension ContentStore {
+  /// Returns started threads for a store.
+  static func makeThreads() -> NIOThreadPool {
+    let threads = NIOThreadPool(numberOfThreads: 4)
     threads.start()
+    return threads
   }
 
   func close() async { try? await threads.shutdownGracefully() }
@@ -41,144 +58,15 @@ final class ContentStore: Sendable {
     try await threads.runIfActive(body)
   }
 
-  func uploadPath(_ id: String) -> String { "\(folder)/uploads/\(id)" }
-
-  func path(of digest: SHA256Digest) -> String { ContentFiles.path(of: digest, in: folder) }
-
-  /// Protects a content against purges until `unpin`.
-  func pin(_ digest: SHA256Digest) { pins.withLock { $0[digest, default: 0] += 1 } }
-
-  func unpin(_ digest: SHA256Digest) {
-    pins.withLock { pins in
-      let count = (pins[digest] ?? 1) - 1
-      pins[digest] = count > 0 ? count : nil
-    }
-  }
-
-  /// Returns the contents that the journal holds for finished commits, and the number of these commits.
-  func heldForFinishedCommits() -> [SHA256Digest: Int] {
-    let counts = journalBudget.counts
-    return pins.withLock { pins in counts.filter { pins[$0.key] == nil } }
-  }
-
-  /// Moves a complete file to the name of its content. The content must be pinned. Blocks.
-  func adopt(_ path: String, _ digest: SHA256Digest) throws {
-    let name = self.path(of: digest)
-    // Also replace an existing file: it may be damaged, while the new one is complete.
-    try DiskFile.rename(path, to: name)
-    try syncFolder(digest.hexadecimal.prefix(2))
-  }
-
-  /// Stores a content from memory and leaves it pinned. Blocks.
-  ///
-  /// A small content is not on disk yet: `journaledFile` then has the bytes that the commit must store with its row.
-  func put(_ content: [UInt8], name: String, check: ContentCheck) throws -> ContentSummary {
-    let path = uploadPath(name)
+  /// Writes a content from memory into a new file.
+  func write(_ content: [UInt8], name: String, check: ContentCheck) throws -> ContentSummary {
     do {
-      if content.count <= ContentJournal.contentBytesMax { return try putSmall(content, path, check) }
-      var writer = try ContentWriter.begin(path, packs: packs, check: check)
+      var writer = try ContentWriter.begin(try create(name), packs: packs, check: check)
       try content.withUnsafeBytes { try writer.append($0) }
-      let summary = try writer.finish()
-      try pinning(summary.digest) { try adopt(path, summary.digest) }
-      return summary
+      return try writer.finish()
     } catch {
-      DiskFile.remove(path)
+      discard(name)
       throw error
-    }
-  }
-
-  private func putSmall(_ content: [UInt8], _ path: String, _ check: ContentCheck) throws -> ContentSummary {
-    var (summary, image) = try ContentWriter.image(of: content, packs: packs, check: check)
-    try pinning(summary.digest) {
-      // An existing file may be damaged, or not on disk.
-      if !hasFile(summary.digest), journalBudget.take(summary.digest, image) {
-        summary.journaledFile = image
-      } else {
-        let file = try DiskFile.create(path)
-        try image.withUnsafeBytes { try file.write($0, at: 0) }
-        try file.sync()
-        try adopt(path, summary.digest)
-      }
-    }
-    return summary
-  }
-
-  /// Writes a content's file unless it exists, without syncing it. Blocks.
-  func write(_ digest: SHA256Digest, file image: [UInt8], name: String) throws {
-    let path = uploadPath(name)
-    // Remove the file of an earlier attempt.
-    DiskFile.remove(path)
-    defer { DiskFile.remove(path) }
-    let file = try DiskFile.create(path)
-    try image.withUnsafeBytes { try file.write($0, at: 0) }
-    // Never replace an existing file: another version may rely on its being on disk.
-    _ = try DiskFile.link(path, to: self.path(of: digest))
-  }
-
-  /// Writes a content's file again from its bytes, and returns when it is on disk. Blocks.
-  func rewrite(_ digest: SHA256Digest, file image: [UInt8], name: String) throws {
-    let path = uploadPath(name)
-    pin(digest)
-    defer { unpin(digest) }
-    // Remove the file of an earlier attempt.
-    DiskFile.remove(path)
-    do {
-      let file = try DiskFile.create(path)
-      try image.withUnsafeBytes { try file.write($0, at: 0) }
-      try file.sync()
-      try adopt(path, digest)
-    } catch {
-      DiskFile.remove(path)
-      throw error
-    }
-  }
-
-  func hasFile(_ digest: SHA256Digest) -> Bool { DiskFile.exists(path(of: digest)) }
-
-  /// Syncs a content's file. Returns false if there is no file, or if its state after the sync is unknown. Blocks.
-  func sync(_ digest: SHA256Digest) throws -> Bool {
-    guard let file = try DiskFile.openToRead(path(of: digest)) else { return false }
-    do {
-      try file.sync()
-      return true
-    } catch { return false }
-  }
-
-  /// Syncs the names in one of the 256 folders. Blocks.
-  func syncFolder(_ prefix: Substring) throws { try DiskFile.syncFolder("\(folder)/contents/\(prefix)") }
-
-  /// Runs `body` with the content pinned. Unpins it if `body` throws.
-  private func pinning(_ digest: SHA256Digest, _ body: () throws -> Void) throws {
-    pin(digest)
-    do {
-      try body()
-    } catch {
-      unpin(digest)
-      throw error
-    }
-  }
-
-  /// Opens a content. Throws DATA_LOSS if its file is missing or belongs to another content. Blocks.
-  func open(_ digest: SHA256Digest, sizeBytes: Int64) throws -> ContentReader {
-    // Look in memory first: bytes leave it only once the file is on disk.
-    if let image = journalBudget.image(of: digest) {
-      return try ContentReader(MemoryBytes(bytes: image), digest: digest, sizeBytes: sizeBytes)
-    }
-    guard let file = try DiskFile.openToRead(path(of: digest)) else { throw RPCError.contentDamaged }
-    return try ContentReader(file, digest: digest, sizeBytes: sizeBytes)
-  }
-
-  /// Deletes a content's file unless another holder has pinned it, or `isKnown` reports that it has a row. Blocks.
-  ///
-  /// - Parameter ownPins: The number of the caller's own pins, which are released.
-  func remove(_ digest: SHA256Digest, ownPins: Int = 0, isKnown: () throws -> Bool) {
-    // Hold the lock: a later pin writes the file again, and an earlier unpin came after the row was written.
-    pins.withLock { pins in
-      let others = (pins[digest] ?? 0) - ownPins
-      pins[digest] = others > 0 ? others : nil
-      // If the row cannot be read, keep the file: a later purge tries again.
-      guard others <= 0, (try? isKnown()) == false else { return }
-      DiskFile.remove(path(of: digest))
     }
   }
 }

@@ -7,7 +7,7 @@ import SyncContents
 ///
 /// Errors about the content (invalid JSON, a malformed container) are final; errors about the disk are not.
 struct ContentWriter {
-  let file: DiskFile
+  let file: any ContentFile
   private let packs: Bool
   private let hasher: SHA256Hasher
   private var check: ContentCheck
@@ -23,7 +23,7 @@ struct ContentWriter {
   /// The bytes of the content received so far.
   var receivedBytes: Int64 { placedBytes + Int64(block.count) }
 
-  private init(_ file: DiskFile, packs: Bool, check: ContentCheck) throws {
+  private init(_ file: any ContentFile, packs: Bool, check: ContentCheck) throws {
     self.file = file
     self.packs = packs
     self.check = check
@@ -32,9 +32,8 @@ struct ContentWriter {
     block.reserveCapacity(ContentBlock.sizeBytes)
   }
 
-  /// Creates a new file.
-  static func begin(_ path: String, packs: Bool, check: ContentCheck) throws -> ContentWriter {
-    let file = try DiskFile.create(path)
+  /// Begins a new file.
+  static func begin(_ file: any ContentFile, packs: Bool, check: ContentCheck) throws -> ContentWriter {
     try ContentBlock.mark.withUnsafeBytes { bytes in try file.write(bytes, at: 0) }
     return try ContentWriter(file, packs: packs, check: check)
   }
@@ -65,8 +64,8 @@ struct ContentWriter {
   }
 
   /// Resumes the file of an earlier process: keeps all complete blocks and truncates the rest.
-  static func resume(_ path: String, packs: Bool, check: ContentCheck) throws -> ContentWriter {
-    var writer = try ContentWriter(try DiskFile.openToWrite(path), packs: packs, check: check)
+  static func resume(_ file: any ContentFile, packs: Bool, check: ContentCheck) throws -> ContentWriter {
+    var writer = try ContentWriter(file, packs: packs, check: check)
     while let (content, header) = try ContentReader.block(
       of: writer.file, at: writer.fileOffset, place: writer.placedBytes), header.sizeBytes == ContentBlock.sizeBytes
     {
@@ -153,6 +152,16 @@ struct ContentSummary: Sendable, Hashable {
   var syncTimestampMs: Int64?
   /// The first duplicate object keys, as JSON Pointers.
   var duplicateNames: [String] = []
-  /// The bytes of a file that is not on disk yet, for the `ContentJournal`; empty otherwise.
-  var journaledFile: [UInt8] = []
+  var pendingFile = PendingFile.none
+}
+
+/// The file of a content that the first commit with a reference to it must store.
+enum PendingFile: Sendable, Hashable {
+  case none
+  /// The bytes of a file that is not on disk yet, for the `ContentJournal`.
+  case journal([UInt8])
+  /// The bytes of a file for the database.
+  case chunk([UInt8], nowMs: Int64)
+  /// The name of an unfinished file in the database, which becomes the content's.
+  case chunks(String)
 }

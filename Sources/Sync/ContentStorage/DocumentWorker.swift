@@ -32,7 +32,7 @@ enum DocumentSource: Sendable {
   }
 
   /// Returns the document's bytes. Blocks.
-  func load(_ contents: ContentStore) throws -> [UInt8] {
+  func load(_ contents: any ContentStore) throws -> [UInt8] {
     switch self {
     case .memory(let bytes): bytes
     case .stored(let digest, let sizeBytes): try contents.open(digest, sizeBytes: sizeBytes).all()

@@ -4,9 +4,10 @@ import CampanileCrypto
 import CampanileRPC
 import SyncContents
 
-/// Sends a content in chunks. Each is read and verified while the previous one is sent. Holds two blocks at most.
+/// Sends a content in chunks. Each is read and verified while the previous one is sent. Holds two blocks at most,
+/// and on a server one chunk of 1 MiB.
 struct Download: Sendable {
-  let contents: ContentStore
+  let contents: any ContentStore
   let asset: Asset
   let digest: SHA256Digest
   /// Whether to compress chunks with gzip if that makes them smaller.

@@ -21,7 +21,7 @@ struct SyncRetention: Sendable {
 
   let store: Store
   let limits: SyncLimits
-  let contents: ContentStore
+  let contents: any ContentStore
   let uploadTable: OpenUploadTable
 
   /// Deletes everything that has expired.
@@ -119,16 +119,17 @@ struct SyncRetention: Sendable {
       let dropped = try await store.write { transaction in
         let found = try transaction.query(
           ContentTable.unreferencedSQL, [.integer(beforeMs), .int(Self.batchRows)]
-        ) { try $0.bytes(0) }
+        ) { row in
+          guard let digest = SHA256Digest(bytes: try row.bytes(0)) else {
+            throw StoreError(.corrupt, "the hash of a content is not 32 bytes long")
+          }
+          return digest
+        }
         for digest in found { try transaction.dropContent(digest) }
         return found
       }
-      let (contents, store) = (contents, store)
-      try await contents.run {
-        for digest in dropped.compactMap(SHA256Digest.init(bytes:)) {
-          contents.remove(digest) { try store.knowsBlocking(digest) }
-        }
-      }
+      let contents = contents
+      try await contents.run { contents.remove(dropped) }
       total += dropped.count
       if dropped.count < Self.batchRows { break }
     }

@@ -1,5 +1,6 @@
 import CampanileCrypto
 import CampanileStore
+import SyncContents
 
 /// Statements of `contents`: the files, and the number of versions and uploads that reference each.
 enum ContentTable {
@@ -21,15 +22,16 @@ enum ContentTable {
 }
 
 extension WriteTransaction {
-  /// Adds a reference to a content that is on disk, or whose file enters the journal in this transaction.
+  /// Adds a reference to a content that is on disk, or whose file is stored in this transaction.
   func addContent(_ summary: ContentSummary) throws {
-    if !summary.journaledFile.isEmpty {
+    switch summary.pendingFile {
+    case .none: break
+    case .journal(let file):
       try execute(
         ContentJournal.addSQL,
-        [
-          .integer(try bump(counter: "journal")), .blob(summary.digest.bytes), .int(summary.journaledFile.count),
-          .blob(summary.journaledFile),
-        ])
+        [.integer(try bump(counter: "journal")), .blob(summary.digest.bytes), .int(file.count), .blob(file)])
+    case .chunk(let file, let nowMs): try ChunkTable.add(file, as: summary.digest.hexadecimal, nowMs: nowMs, self)
+    case .chunks(let name): try ChunkTable.rename(name, to: summary.digest.hexadecimal, self)
     }
     if try executeCounting(ContentTable.retainSQL, [.blob(summary.digest.bytes)]) == 1 { return }
     try execute(
@@ -50,9 +52,11 @@ extension WriteTransaction {
     try execute(ContentTable.releaseSQL, [.blob(digest.bytes), .integer(nowMs)])
   }
 
-  /// Deletes the row of an unreferenced content.
-  func dropContent(_ digest: [UInt8]) throws {
-    let storedBytes = try queryOne(ContentTable.dropSQL, [.blob(digest)]) { try $0.integer(0) }
-    if let storedBytes { _ = try bump(counter: "stored", by: -storedBytes) }
+  /// Deletes the row of an unreferenced content, and its file if that is in the database.
+  func dropContent(_ digest: SHA256Digest) throws {
+    let storedBytes = try queryOne(ContentTable.dropSQL, [.blob(digest.bytes)]) { try $0.integer(0) }
+    guard let storedBytes else { return }
+    _ = try bump(counter: "stored", by: -storedBytes)
+    if try dialect == .postgreSQL { try ChunkTable.remove(digest.hexadecimal, self) }
   }
 }

@@ -43,10 +43,6 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
     epoch = try await store.write { try $0.logEpoch(in: "sync_meta", candidate: candidate) }
   }
 
-  func hasContentBlocking(_ digest: SHA256Digest) throws -> Bool {
-    try RPCError.convertingStoreErrors { try store.knowsBlocking(digest) }
-  }
-
   func requireWriter(_ device: String, user: String) async throws {
     try await readSingle { try Self.requireWriter(device, user: user, $0) }
   }

@@ -72,7 +72,7 @@ final class OpenUploadTable: Sendable {
   ///   be opened again.
   @discardableResult
   func reopen(
-    _ contents: ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
+    _ contents: any ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
   ) throws -> OpenUpload? {
     try opening.withLock { _ in
       let upload = try find()
@@ -80,14 +80,12 @@ final class OpenUploadTable: Sendable {
     }
   }
 
-  private func open(_ upload: StoredUpload, _ contents: ContentStore, _ limits: SyncLimits) throws -> OpenUpload {
+  private func open(_ upload: StoredUpload, _ contents: any ContentStore, _ limits: SyncLimits) throws -> OpenUpload {
     if let open = state.withLock({ $0.writers[upload.id] }) { return open }
-    let path = contents.uploadPath(upload.id)
     let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
     let open = OpenUpload(
-      DiskFile.exists(path)
-        ? try ContentWriter.resume(path, packs: contents.packs, check: check)
-        : try ContentWriter.begin(path, packs: contents.packs, check: check))
+      try contents.openUnfinished(upload.id).map { try ContentWriter.resume($0, packs: contents.packs, check: check) }
+        ?? ContentWriter.begin(try contents.create(upload.id), packs: contents.packs, check: check))
     state.withLock { $0.writers[upload.id] = open }
     return open
   }
@@ -97,22 +95,22 @@ final class OpenUploadTable: Sendable {
 
   /// Deletes the received bytes and starts over; nil if the upload is complete. Blocks.
   func restart(
-    _ contents: ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
+    _ contents: any ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
   ) throws -> OpenUpload? {
     try opening.withLock { _ in
       let upload = try find()
       guard upload.summary == nil else { return nil }
       forget(upload.id)
-      DiskFile.remove(contents.uploadPath(upload.id))
+      contents.discard(upload.id)
       return try open(upload, contents, limits)
     }
   }
 
   /// Deletes the received bytes. Blocks.
-  func discard(_ id: String, _ contents: ContentStore) {
+  func discard(_ id: String, _ contents: any ContentStore) {
     opening.withLock { _ in
       forget(id)
-      DiskFile.remove(contents.uploadPath(id))
+      contents.discard(id)
     }
   }
 
@@ -153,6 +151,9 @@ final class OpenUpload: @unchecked Sendable {
       try noting(.write) { try bytes.withUnsafeBytes { try writer.append($0) } }
     }
   }
+
+  /// Keeps the received blocks for a later stream. Blocks.
+  func flush() throws { try lock.withLock { _ in try noting(.write) { try writer.file.flush() } } }
 
   /// Finishes the content. Blocks.
   func finish() throws -> ContentSummary {

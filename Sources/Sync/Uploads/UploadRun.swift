@@ -11,14 +11,14 @@ struct UploadRun: Sendable {
   let upload: StoredUpload
   let user: String
   let repository: any SyncRepository
-  let contents: ContentStore
+  let contents: any ContentStore
   let uploadTable: OpenUploadTable
   private let open: OpenUpload
 
   /// Starts or resumes an upload; nil if it is already complete. Throws OUT_OF_RANGE, reason `OFFSET_MISMATCH`.
   static func begin(
     _ start: UploadContentRequest.UploadStart, user: String, repository: any SyncRepository,
-    contents: ContentStore, uploadTable: OpenUploadTable
+    contents: any ContentStore, uploadTable: OpenUploadTable
   ) async throws -> UploadRun? {
     let upload = try await repository.upload(start.uploadId, user: user)
     if upload.summary != nil { return nil }
@@ -106,25 +106,19 @@ struct UploadRun: Sendable {
             .invalidArgument, "the SHA-256 of the content is not as declared", .hashMismatch,
             errorMetadata: ["sha256": summary.digest.hexadecimal]))
       }
-      contents.pin(summary.digest)
       do {
-        try contents.adopt(contents.uploadPath(upload.id), summary.digest)
+        return try contents.adopt(upload.id, summary)
       } catch {
-        contents.unpin(summary.digest)
         // The rename may or may not have happened.
         open.fail(.sync)
         throw error
       }
-      return summary
     }
     do {
       _ = try await repository.completeUpload(upload.id, summary, user: user)
-      contents.unpin(summary.digest)
+      contents.keep([summary])
     } catch {
-      let repository = repository
-      try? await contents.run {
-        contents.remove(summary.digest, ownPins: 1) { try repository.hasContentBlocking(summary.digest) }
-      }
+      try? await contents.run { contents.drop([summary]) }
       await discard()
       throw error
     }
@@ -137,17 +131,25 @@ struct UploadRun: Sendable {
     if error is UploadFailure {
       _ = try? await repository.deleteUpload(upload.id, user: user)
       await discard()
-    } else if error == nil {
-      try? await repository.touchUpload(upload.id, user: user)
     } else if let fault = open.fault {
       // A resumed upload must read the file again.
       if fault == .sync { await discard() } else { uploadTable.forget(upload.id) }
+    } else {
+      await flush()
+      if error == nil { try? await repository.touchUpload(upload.id, user: user) }
     }
     // It may have been cancelled or purged in the meantime: leave nothing open.
     if uploadTable.isCurrent(open, upload.id), (try? await repository.upload(upload.id, user: user)) == nil {
       await discard()
     }
     uploadTable.end(upload.id)
+  }
+
+  private func flush() async {
+    // The file of a cancelled upload must not come back.
+    guard uploadTable.isCurrent(open, upload.id) else { return }
+    let open = open
+    try? await contents.run { try open.flush() }
   }
 
   private func discard() async {

@@ -25,16 +25,27 @@ public enum TestStore {
 
   /// Returns the address of a schema for a path, and creates it at the first call.
   public static func address(_ path: String) throws -> String {
-    let cluster = try PostgreSQLCluster.shared()
-    let database = try database.get()
-    let schema = try schemas.withLock { schemas in
+    try PostgreSQLCluster.shared().address(try database.get(), throughSocket: true)
+      + "&options=-c%20search_path%3D\(try schema(path))"
+  }
+
+  /// Returns the first columns of the rows of a table in the schema of a path.
+  public static func column(_ name: String, of table: String, where condition: String, _ path: String) throws
+    -> [String]
+  {
+    let sql = "SELECT \(name) FROM \(try schema(path)).\(table) WHERE \(condition) ORDER BY 1"
+    return try PostgreSQLCluster.shared().query(sql, database: try database.get()).split(separator: "\n").map(
+      String.init)
+  }
+
+  private static func schema(_ path: String) throws -> String {
+    try schemas.withLock { schemas in
       if let known = schemas[path] { return known }
       let schema = "test\(schemas.count + 1)"
-      try cluster.query("CREATE SCHEMA \(schema)", database: database)
+      try PostgreSQLCluster.shared().query("CREATE SCHEMA \(schema)", database: try database.get())
       schemas[path] = schema
       return schema
     }
-    return cluster.address(database, throughSocket: true) + "&options=-c%20search_path%3D\(schema)"
   }
 }
 
