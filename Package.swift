@@ -167,7 +167,7 @@ let testSupport = [
     path: "Tests/Simulation"),
   library(
     "ServiceTesting", uses: "CampanileBase", "CampanilePostgreSQL", "CampanileRPC", "CampanileStore",
-    "PostgreSQLServer", path: "Tests/Support/ServiceTesting"),
+    "PostgreSQLServer", "TestSupport", path: "Tests/Support/ServiceTesting"),
   library("PostgreSQLServer", path: "Tests/Support/PostgreSQLServer"),
   library("TLSPeer", path: "Tests/Support/tls-peer"),
   library("TestSupport", path: "Tests/Support/TestSupport"),
