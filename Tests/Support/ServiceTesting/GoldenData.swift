@@ -5,7 +5,7 @@ import TestSupport
 
 /// Databases that versions of a service have written, as SQL text, with the answers that the service gave then.
 ///
-/// They are in `Tests/Golden`, in a folder for each service: `VERSION.sql` and `VERSION.json`. To add a version, run the
+/// They are in `Tests/Golden`, a folder for each service: `VERSION.sql` and `VERSION.json`. To add a version, run the
 /// test that writes them with its name in `CAMPANILE_WRITE_GOLDEN`. Never change the files of an earlier one.
 package struct GoldenData: Sendable {
   private let folder: String
