@@ -67,7 +67,7 @@ import Testing
     (Repository.summarySQL(ofYear: false, includesInactive: true), "members_name "),
     (Repository.upcomingSQL, "meetings_status "), (Repository.upcomingOfYearSQL, "meetings_year_status "),
     (Repository.beforeSQL, "meetings_"), (Repository.placeSQL, "meetings_ordinal "),
-    (Repository.namesSQL, "members_active "), (Repository.byStartSQL, "meetings_start "),
+    (Repository.sinceYearSQL, "members_active "), (Repository.byStartSQL, "meetings_start "),
     (AttendanceRetention.dropCodesSQL, "check_ins_step "),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {

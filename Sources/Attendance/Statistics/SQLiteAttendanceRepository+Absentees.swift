@@ -41,23 +41,18 @@ struct Absence: Sendable, Hashable {
 extension SQLiteAttendanceRepository {
   static let beforeSQL = "SELECT count(*) FROM meetings WHERE year = $1 AND ordinal IS NOT NULL AND day < $2"
   static let placeSQL = "SELECT number, start_ms FROM meetings WHERE year = $1 AND ordinal = $2"
-  static let namesSQL = """
-    SELECT number, name FROM members WHERE is_active = 1 AND name_key > $1 ORDER BY name_key
+  /// Active members after a name, with their marks since a year: a row for each year, and at least one.
+  static let sinceYearSQL = """
+    SELECT m.number, m.name, y.year, y.marks FROM members AS m
+    LEFT JOIN member_years AS y ON y.member_no = m.number AND y.year >= $2
+    WHERE m.is_active = 1 AND m.name_key > $1 ORDER BY m.name_key
     """
 
-  static let sinceYearSQL = "SELECT year, marks FROM member_years WHERE member_no = $1 AND year >= $2 ORDER BY year"
-
-  /// Whether a member has been present since a day: in `firstYear` after `before` completed meetings, or later.
-  private static func hasCome(
-    _ member: Int64, _ firstYear: Int64, before: Int, _ transaction: ReadTransaction
-  ) throws -> Bool {
+  private struct Candidate {
+    var number: Int64
+    var name: String
+    /// Whether the member has been present since the day.
     var hasCome = false
-    try transaction.forEach(sinceYearSQL, [.integer(member), .integer(firstYear)]) { row in
-      let skipped = try row.integer(0) == firstYear ? before : 0
-      row.withBytes(1) { hasCome = $0.dropFirst(skipped).contains(Mark.present.rawValue) }
-      return !hasCome
-    }
-    return hasCome
   }
 
   func absentees(sinceDay: Int64, _ query: PositionQuery) async throws -> [Absentee] {
@@ -67,29 +62,52 @@ extension SQLiteAttendanceRepository {
         Int(try $0.integer(0))
       }
       var absentees: [Absentee] = []
-      try transaction.forEach(Self.namesSQL, [.text(query.position.first ?? "")]) { row in
+      var candidate: Candidate?
+      func judge() throws {
+        guard let judged = candidate, !judged.hasCome else { return }
+        if let absentee = try Self.absentee(judged, firstYear, before: before ?? 0, transaction) {
+          absentees.append(absentee)
+        }
+      }
+      // Most members have been present; for them the latest years are enough, all read by one query.
+      try transaction.forEach(Self.sinceYearSQL, [.text(query.position.first ?? ""), .integer(firstYear)]) { row in
         let number = try row.integer(0)
-        // Most members have been present; for them the latest years are enough.
-        guard try !Self.hasCome(number, firstYear, before: before ?? 0, transaction) else { return true }
-        let years = try transaction.query(MarkTable.ofMemberSQL, [.integer(number)]) { row in
-          (year: try row.integer(0), marks: try row.bytes(1))
+        if candidate?.number != number {
+          try judge()
+          candidate = Candidate(number: number, name: try row.text(1))
         }
-        let absence = Absence(years, firstYear: firstYear, before: before ?? 0)
-        guard !absence.hasCome, absence.missed > 0 else { return true }
-        var absentee = Absentee(
-          memberId: AttendanceIDs.memberID(number), name: try row.text(1), missedCount: Int32(clamping: absence.missed))
-        if let (year, ordinal) = absence.lastPresent {
-          let meeting = try transaction.queryOne(Self.placeSQL, [.integer(year), .int(ordinal)]) { row in
-            (number: try row.integer(0), startMs: try row.integer(1))
-          }
-          guard let meeting else { throw MarkTable.damaged }
-          absentee.lastMeetingId = AttendanceIDs.meetingID(meeting.number)
-          absentee.lastPresentTime = ProtoTimestamp(millisecondsSince1970: meeting.startMs)
+        guard !row.isNull(2) else { return true }
+        let skipped = try row.integer(2) == firstYear ? before ?? 0 : 0
+        row.withBytes(3) { marks in
+          if marks.dropFirst(skipped).contains(Mark.present.rawValue) { candidate?.hasCome = true }
         }
-        absentees.append(absentee)
         return absentees.count <= query.pageSize
       }
+      if absentees.count <= query.pageSize { try judge() }
       return absentees
     }
+  }
+
+  /// Returns nil if the member had no meeting to come to.
+  private static func absentee(
+    _ candidate: Candidate, _ firstYear: Int64, before: Int, _ transaction: ReadTransaction
+  ) throws -> Absentee? {
+    let years = try transaction.query(MarkTable.ofMemberSQL, [.integer(candidate.number)]) { row in
+      (year: try row.integer(0), marks: try row.bytes(1))
+    }
+    let absence = Absence(years, firstYear: firstYear, before: before)
+    guard !absence.hasCome, absence.missed > 0 else { return nil }
+    var absentee = Absentee(
+      memberId: AttendanceIDs.memberID(candidate.number), name: candidate.name,
+      missedCount: Int32(clamping: absence.missed))
+    if let (year, ordinal) = absence.lastPresent {
+      let meeting = try transaction.queryOne(placeSQL, [.integer(year), .int(ordinal)]) { row in
+        (number: try row.integer(0), startMs: try row.integer(1))
+      }
+      guard let meeting else { throw MarkTable.damaged }
+      absentee.lastMeetingId = AttendanceIDs.meetingID(meeting.number)
+      absentee.lastPresentTime = ProtoTimestamp(millisecondsSince1970: meeting.startMs)
+    }
+    return absentee
   }
 }
