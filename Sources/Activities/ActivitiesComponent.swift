@@ -138,6 +138,11 @@ public final class ActivitiesComponent: Sendable {
       try deliveryNotifier.complete(transaction)
       stateWriter.notifier.seal()
     }
+    configuration.changedNames = { stateWriter.notifier.changedUsers }
+    configuration.foreignObserver = { changes in
+      stateWriter.notifier.committedElsewhere(changes)
+      reportSignal.notify()
+    }
     let observer = configuration.observer
     configuration.observer = { commit in
       stateWriter.notifier.committed()

@@ -52,6 +52,12 @@ public final class AttendanceComponent: Sendable {
     var configuration = configuration
     configuration.onBegin = { heads.begin() }
     configuration.beforeCommit = { try heads.complete($0) }
+    configuration.changedNames = { notifier.changedMembers }
+    configuration.foreignObserver = { changes in
+      notifier.notify(changes)
+      noticeSignal?.signal.notify()
+      widgetSignal?.signal.notify()
+    }
     let observer = configuration.observer
     configuration.observer = { commit in
       notifier.committed()

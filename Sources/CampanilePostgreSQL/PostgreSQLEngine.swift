@@ -84,5 +84,9 @@ extension PostgreSQLEngine: StoreEngine {
 
   package func tidy(_ connection: any StoreConnection) {}
 
+  package func openSignal(_ onChange: @escaping @Sendable (ChangedNames) -> Void) -> (any ChangeSignal)? {
+    DatabaseSignal(opener, onChange)
+  }
+
   package func sizes() -> (databaseBytes: Int64, logBytes: Int64) { (opener.counters.sizeBytes, 0) }
 }

@@ -20,4 +20,6 @@ public struct PostgreSQLLimits: Sendable, Hashable {
 /// The role of a connection.
 enum SessionRole: Sendable {
   case writer, reader
+  /// Informs other processes of commits.
+  case signal
 }

@@ -41,12 +41,13 @@ public final class Store: Sendable {
       try? connection.close()
       throw .from(error, path: engine.place)
     }
-    let end = StoreEnd(engine, claim)
+    let signal = configuration.foreignObserver.flatMap { engine.openSignal($0) }
+    let end = StoreEnd(engine, claim, signal)
     self.engine = engine
     self.readers = readers
     self.end = end
     readerThreads = engine.readsInline ? nil : ReaderThreads(engine)
-    writer = GroupCommitWriter(engine, configuration) { connection in
+    writer = GroupCommitWriter(engine, configuration, signal) { connection in
       readers.close()
       end.finish(connection)
     }

@@ -49,6 +49,11 @@ public struct StoreConfiguration: Sendable {
   /// Runs on the writer's thread before each commit, in its transaction and after all its writes, for work done once
   /// for all of them. If it throws, all these writes fail.
   public var beforeCommit: (@Sendable (WriteTransaction) throws -> Void)?
+  /// Returns what the last commit has changed, for other processes that use the database. Called on the writer's thread
+  /// after every successful commit, before `observer`.
+  public var changedNames: (@Sendable () -> ChangedNames)?
+  /// Called on a thread of its own after commits of other processes that use the database. Nil: they do not matter.
+  public var foreignObserver: (@Sendable (ChangedNames) -> Void)?
   /// Called on the writer's thread after every commit; must return quickly.
   public var observer: (@Sendable (CommitObservation) -> Void)?
 

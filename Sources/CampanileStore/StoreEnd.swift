@@ -9,11 +9,13 @@ final class StoreEnd: Sendable {
 
   private let engine: any StoreEngine
   private let claim: (any StoreClaim)?
+  private let signal: (any ChangeSignal)?
   private let state = Mutex(State())
 
-  init(_ engine: any StoreEngine, _ claim: (any StoreClaim)?) {
+  init(_ engine: any StoreEngine, _ claim: (any StoreClaim)?, _ signal: (any ChangeSignal)?) {
     self.engine = engine
     self.claim = claim
+    self.signal = signal
   }
 
   func finish(_ connection: (any StoreConnection)?) {
@@ -21,6 +23,7 @@ final class StoreEnd: Sendable {
       engine.tidy(connection)
       try? connection.close()
     }
+    signal?.close()
     claim?.release()
     let waiters = state.withLock { state in
       state.isOver = true

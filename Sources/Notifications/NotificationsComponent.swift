@@ -70,6 +70,12 @@ public final class NotificationsComponent: Sendable {
     configuration.onBegin = { notifier.begin() }
     configuration.beforeCommit = { try notifier.complete($0) }
     let (observer, signals) = (configuration.observer, [searchSignal, alertSignal, summarySignal])
+    configuration.changedNames = { notifier.alarms.changedUsers }
+    configuration.foreignObserver = { changes in
+      notifier.alarms.committedElsewhere(changes)
+      for signal in signals { signal.notify() }
+      ChangedUsersWatch.notify(followers)
+    }
     configuration.observer = { commit in
       notifier.committed()
       for signal in signals { signal.notify() }

@@ -101,6 +101,11 @@ public final class SyncComponent: Sendable {
   ) -> StoreConfiguration {
     var configuration = configuration
     configuration.beforeCommit = { _ in alarms.seal() }
+    configuration.changedNames = { alarms.changedUsers }
+    configuration.foreignObserver = { changes in
+      alarms.committedElsewhere(changes)
+      relaySignal.notify()
+    }
     let observer = configuration.observer
     configuration.observer = { commit in
       alarms.committed()

@@ -1,5 +1,6 @@
 import CampanileBase
 import CampanileService
+import CampanileStore
 import Synchronization
 
 /// Collects the members affected by the current commit and wakes their watches afterwards. Writes fill it on the
@@ -23,18 +24,29 @@ final class RosterNotifier: Sendable {
   /// Records a change that everyone sees.
   func changedForAll() { state.withLock { $0.isForAll = true } }
 
+  /// The members of the commit that has just ended, by their ids. Ask before `committed`.
+  var changedMembers: ChangedNames {
+    state.withLock { $0.isForAll ? .all : .some(Set($0.members.map(AttendanceIDs.memberID))) }
+  }
+
   /// Runs after every commit, successful or not. A spurious wake-up is harmless.
   func committed() {
-    let (members, signals) = state.withLock { state in
-      defer {
-        state.members = []
-        state.isForAll = false
-      }
-      if state.isForAll { return (Set<Int64>(), Array(state.staff.values) + Array(state.others.values)) }
-      return (state.members, state.members.isEmpty ? [] : Array(state.staff.values))
+    let changes = changedMembers
+    state.withLock { state in
+      state.members = []
+      state.isForAll = false
+    }
+    notify(changes)
+  }
+
+  /// Wakes the watches that a commit of this or another process concerns.
+  func notify(_ changes: ChangedNames) {
+    if case .some(let members) = changes, members.isEmpty { return }
+    let signals = state.withLock { state in
+      changes == .all ? Array(state.staff.values) + Array(state.others.values) : Array(state.staff.values)
     }
     for signal in signals { signal.notify() }
-    for member in members { hub.notify(user: AttendanceIDs.memberID(member)) }
+    if changes != .all { hub.notify(changes) }
   }
 
   func add(_ signal: WakeSignal, isStaff: Bool) {

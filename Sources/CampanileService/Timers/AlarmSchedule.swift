@@ -1,4 +1,5 @@
 public import CampanileBase
+public import CampanileStore
 import Synchronization
 
 /// Collects the users and the earliest timer affected by the current commit, and wakes watches and the timer loop
@@ -39,6 +40,15 @@ public final class AlarmSchedule: Sendable {
       state.users = []
       return state.sealed
     }
+  }
+
+  /// The users of the commit that has just ended. Ask before `committed`.
+  public var changedUsers: ChangedNames { state.withLock { .some($0.sealed) } }
+
+  /// Runs after commits of another process: wakes the watches of these users, and the timer loop.
+  public func committedElsewhere(_ changes: ChangedNames) {
+    hub.notify(changes)
+    signal.notify()
   }
 
   /// Runs after every commit, successful or not: wakes the watches and the timer loop. A spurious wake-up is harmless.

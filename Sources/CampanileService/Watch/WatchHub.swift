@@ -1,6 +1,7 @@
 public import CampanileBase
 import CampanileCodec
 import CampanileRPC
+public import CampanileStore
 import Synchronization
 
 /// Wakes the watches of a user after a commit. It does not carry events: each watch reads the log at its own pace, so a
@@ -54,6 +55,14 @@ public final class WatchHub: Sendable {
     let signals = state.withLock { $0.signals[user] }
     guard let signals else { return }
     for signal in signals { signal.notify() }
+  }
+
+  /// Signals the watches of users whose data another process has changed.
+  public func notify(_ changes: ChangedNames) {
+    switch changes {
+    case .some(let users): for user in users.sorted() { notify(user: user) }
+    case .all: for signal in state.withLock({ $0.signals.values.flatMap { $0 } }) { signal.notify() }
+    }
   }
 
   /// Ends all watches with UNAVAILABLE, so that the service can drain; callers resume them elsewhere.

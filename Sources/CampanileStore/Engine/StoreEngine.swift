@@ -25,6 +25,10 @@ package protocol StoreEngine: Sendable {
   func check(_ connection: any StoreConnection) throws(StoreError) -> StartupCheckOutcome
   /// Called with a writer's connection that replaces a failed one, and with the last one before it closes.
   func tidy(_ connection: any StoreConnection)
+  /// Connects this process with the others that use the database; nil if there cannot be any.
+  ///
+  /// - Parameter onChange: Called on a thread of the signal's own after commits of others.
+  func openSignal(_ onChange: @escaping @Sendable (ChangedNames) -> Void) -> (any ChangeSignal)?
   /// The sizes of the database and of its log in bytes; 0 if the engine does not know them.
   func sizes() -> (databaseBytes: Int64, logBytes: Int64)
 }

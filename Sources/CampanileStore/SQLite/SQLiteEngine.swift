@@ -28,6 +28,9 @@ struct SQLiteEngine: StoreEngine {
   /// back. A reader outside this process may prevent it; the next start does it then.
   func tidy(_ connection: any StoreConnection) { try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
+  /// Only one process may open the file.
+  func openSignal(_ onChange: @escaping @Sendable (ChangedNames) -> Void) -> (any ChangeSignal)? { nil }
+
   func sizes() -> (databaseBytes: Int64, logBytes: Int64) {
     (DatabaseFile.sizeBytes(place), DatabaseFile.sizeBytes(place + "-wal"))
   }

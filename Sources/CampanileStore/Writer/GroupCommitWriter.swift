@@ -15,6 +15,7 @@ final class GroupCommitWriter: Sendable {
   private let configuration: StoreConfiguration
   private let queue: WriteQueue
   private let gathering: Gathering
+  private let signal: (any ChangeSignal)?
   private let metrics = Mutex(StoreMetrics())
   /// The state of a writer without a thread.
   private struct Staged {
@@ -28,11 +29,12 @@ final class GroupCommitWriter: Sendable {
   private let onEnd: @Sendable ((any StoreConnection)?) -> Void
 
   init(
-    _ engine: any StoreEngine, _ configuration: StoreConfiguration,
+    _ engine: any StoreEngine, _ configuration: StoreConfiguration, _ signal: (any ChangeSignal)?,
     onEnd: @escaping @Sendable ((any StoreConnection)?) -> Void
   ) {
     self.engine = engine
     self.configuration = configuration
+    self.signal = signal
     self.onEnd = onEnd
     queue = WriteQueue(path: engine.place, itemsMax: configuration.pendingWritesMax)
     gathering = Gathering(limitNs: engine.gatheringNsMax)
@@ -175,6 +177,7 @@ final class GroupCommitWriter: Sendable {
       commitNs: (now - committing).nanoseconds, pendingWrites: queue.count, failure: failure)
     gathering.note(commit, writesMax: configuration.batchWritesMax)
     metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count) }
+    if failure == nil, let signal { signal.announce(configuration.changedNames?() ?? .all) }
     configuration.observer?(commit)
   }
 
