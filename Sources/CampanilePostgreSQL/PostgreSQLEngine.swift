@@ -84,6 +84,8 @@ extension PostgreSQLEngine: StoreEngine {
 
   package func tidy(_ connection: any StoreConnection) {}
 
+  package var leaseStatements: LeaseStatements? { LaneSchema.leases }
+
   package func openSignal(_ onChange: @escaping @Sendable (ChangedNames) -> Void) -> (any ChangeSignal)? {
     DatabaseSignal(opener, onChange)
   }

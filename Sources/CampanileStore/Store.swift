@@ -14,6 +14,9 @@ public final class Store: Sendable {
   /// The dialect of the database, for the few statements that differ.
   package var dialect: SQLDialect { engine.dialect }
 
+  /// Nil if no other process can use the database.
+  let leaseStatements: LeaseStatements?
+
   private let engine: any StoreEngine
   private let writer: GroupCommitWriter
   private let readers: ReaderPool
@@ -44,6 +47,7 @@ public final class Store: Sendable {
     let signal = configuration.foreignObserver.flatMap { engine.openSignal($0) }
     let end = StoreEnd(engine, claim, signal)
     self.engine = engine
+    leaseStatements = engine.leaseStatements
     self.readers = readers
     self.end = end
     readerThreads = engine.readsInline ? nil : ReaderThreads(engine)
@@ -68,6 +72,14 @@ public final class Store: Sendable {
   /// - Throws: `overloaded` if too many writes are waiting; `diskFull` or `unavailable` if the commit failed and
   ///   nothing was kept; `closed` after `close()`; `CancellationError` if cancelled before the start.
   public func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+    if let leaseStatements, let lease = StoreLease.current, lease.store == ObjectIdentifier(self) {
+      return try await write(under: lease, leaseStatements, body)
+    }
+    return try await writeFreely(body)
+  }
+
+  /// Like `write`, whether or not the current task has a lease.
+  func writeFreely<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     guard let scope = CallScope.current else { return try await writer.write(nil, body) }
     let start = ContinuousClock.now
     defer { scope.addCommit(ns: (ContinuousClock.now - start).nanoseconds) }

@@ -94,6 +94,9 @@ enum ActivitiesProgram {
       components.backgroundServices.append(
         PeriodicService("reports", intervalMs: 1, logger: logger) { await component.runReports() })
     }
+    components.backgroundServices = [
+      SoleServices(store: component.store, services: components.backgroundServices)
+    ]
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()

@@ -87,6 +87,9 @@ enum AttendanceProgram {
           await component.runNotices { logger.warning("\($0)") }
         })
     }
+    components.backgroundServices = [
+      SoleServices(store: component.store, services: components.backgroundServices)
+    ]
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()

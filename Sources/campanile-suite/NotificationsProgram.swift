@@ -88,6 +88,9 @@ enum NotificationsProgram {
           await component.runPushing { logger.warning("\($0)") }
         })
     }
+    components.backgroundServices = [
+      SoleServices(store: component.store, services: components.backgroundServices)
+    ]
     components.beginDrain = { component.endWatches() }
     components.close = {
       await activities?.close()

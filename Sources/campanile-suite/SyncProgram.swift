@@ -75,6 +75,9 @@ enum SyncProgram {
       components.backgroundServices.append(
         PeriodicService("exchange", intervalMs: 1, logger: logger) { await component.runExchange() })
     }
+    components.backgroundServices = [
+      SoleServices(store: component.store, services: components.backgroundServices)
+    ]
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()

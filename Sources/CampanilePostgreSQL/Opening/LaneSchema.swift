@@ -1,4 +1,6 @@
-/// The tables that order the commits of all processes on one database.
+import CampanileStore
+
+/// The tables that order the commits of all processes on one database, and the leases of these processes.
 ///
 /// A lane's row is the lock of its writers, and counts their commits. `store_commits` has a row for each session of a
 /// writer, with its last commit, so that a COMMIT whose answer was lost can be looked up. Both rows are updated in
@@ -14,6 +16,9 @@ enum LaneSchema {
     CREATE TABLE IF NOT EXISTS store_commits (
       lane BIGINT NOT NULL, session BIGINT NOT NULL, number BIGINT NOT NULL, token BIGINT NOT NULL,
       is_fenced BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (lane, session)) WITH (fillfactor = 50);
+    CREATE TABLE IF NOT EXISTS store_leases (
+      name TEXT NOT NULL PRIMARY KEY, owner BIGINT NOT NULL, term BIGINT NOT NULL, until_ms BIGINT NOT NULL,
+      backend BIGINT NOT NULL) WITH (fillfactor = 50);
     INSERT INTO store_lanes (lane, head) VALUES (0, 0) ON CONFLICT (lane) DO NOTHING;
     """
 
@@ -27,6 +32,25 @@ enum LaneSchema {
       WHERE lane = 0 AND session = $1 AND is_fenced = 0 RETURNING number)
     SELECT 1 / count(*) FROM recorded
     """
+
+  private static let nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT"
+
+  /// A lease is free at its end, and as soon as its owner's session has ended. Times are the server's.
+  static let leases = LeaseStatements(
+    take: """
+      INSERT INTO store_leases (name, owner, term, until_ms, backend)
+      VALUES ($1, $2, 1, \(nowMs) + $3, pg_backend_pid())
+      ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, term = store_leases.term + 1,
+        until_ms = excluded.until_ms, backend = excluded.backend
+      WHERE store_leases.until_ms < \(nowMs)
+        OR NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = store_leases.backend)
+      RETURNING term
+      """,
+    extend: """
+      UPDATE store_leases SET until_ms = CASE $4::BIGINT WHEN 0 THEN 0 ELSE \(nowMs) + $4 END, backend = pg_backend_pid()
+      WHERE name = $1 AND owner = $2 AND term = $3
+      """,
+    check: "SELECT 1 / count(*) FROM store_leases WHERE name = $1 AND owner = $2 AND term = $3")
 
   static func register(session: Int64) -> String {
     """

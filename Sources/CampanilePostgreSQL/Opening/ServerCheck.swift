@@ -24,7 +24,7 @@ enum ServerCheck {
     SELECT current_database(), CASE d.datlocprovider WHEN 'b' THEN 'C' WHEN 'i' THEN 'ICU' ELSE d.datcollate END,
       pg_is_in_recovery(), current_schema(),
       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), current_setting('synchronous_commit'),
-      to_regclass('store_lanes') IS NOT NULL AND to_regclass('store_commits') IS NOT NULL, current_user
+      num_nulls(to_regclass('store_lanes'), to_regclass('store_commits'), to_regclass('store_leases')) = 0, current_user
     FROM pg_catalog.pg_database d WHERE d.datname = current_database()
     """
 

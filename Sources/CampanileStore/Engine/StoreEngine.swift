@@ -25,6 +25,8 @@ package protocol StoreEngine: Sendable {
   func check(_ connection: any StoreConnection) throws(StoreError) -> StartupCheckOutcome
   /// Called with a writer's connection that replaces a failed one, and with the last one before it closes.
   func tidy(_ connection: any StoreConnection)
+  /// The statements about leases; nil if only one process may use the database.
+  var leaseStatements: LeaseStatements? { get }
   /// Connects this process with the others that use the database; nil if there cannot be any.
   ///
   /// - Parameter onChange: Called on a thread of the signal's own after commits of others.

@@ -12,7 +12,9 @@ public struct StoreMove {
   }
 
   private static let rowsPerCommit = 200
-  private static let ownTables: Set<String> = ["schema_migrations", "store_move", "store_lanes", "store_commits"]
+  private static let ownTables: Set<String> = [
+    "schema_migrations", "store_move", "store_lanes", "store_commits", "store_leases",
+  ]
 
   private let source: StoreConfiguration
   private let target: StoreConfiguration

@@ -28,6 +28,8 @@ struct SQLiteEngine: StoreEngine {
   /// back. A reader outside this process may prevent it; the next start does it then.
   func tidy(_ connection: any StoreConnection) { try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
+  var leaseStatements: LeaseStatements? { nil }
+
   /// Only one process may open the file.
   func openSignal(_ onChange: @escaping @Sendable (ChangedNames) -> Void) -> (any ChangeSignal)? { nil }
 
