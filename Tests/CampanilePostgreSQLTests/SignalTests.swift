@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Commits of other processes")
 struct SignalTests {
-  /// What a store has been told about commits of others.
+  /// The commits of others that a store has heard of.
   private final class Heard: Sendable {
     private let changes = Mutex<[ChangedNames]>([])
 

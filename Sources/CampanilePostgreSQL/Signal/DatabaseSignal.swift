@@ -9,9 +9,9 @@ import Synchronization
 
 /// Informs the processes on one database of each other's commits by NOTIFY, on a connection of its own.
 ///
-/// NOTIFY follows the commit, because inside a transaction it would serialise the commits of the whole server. A process
-/// that ends in between has announced nothing; so every process looks once a second whether another's connection has
-/// ended, and then assumes that everything has changed, as it does after it has been disconnected itself.
+/// NOTIFY follows the commit, because inside a transaction it would serialise the commits of the whole server. A
+/// process that ends in between has announced nothing. So every process looks once a second whether another's
+/// connection has ended. It then assumes that everything has changed, as it does after a lost connection of its own.
 final class DatabaseSignal: ChangeSignal {
   /// Commits within this time share a notification.
   private static let coalescingMs: Int32 = 5

@@ -1,4 +1,4 @@
-/// What commits have changed, as far as it concerns watches: users, or other names that the service chooses.
+/// The changes of commits, as far as they concern watches: users, or other names that the service chooses.
 public enum ChangedNames: Sendable, Hashable {
   case some(Set<String>)
   /// Possibly everything.
