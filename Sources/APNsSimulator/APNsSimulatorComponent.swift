@@ -72,7 +72,7 @@ public struct APNsSimulatorComponent: Sendable {
     let configuration: Configuration
 
     func start() async throws -> Int { try await server.start(host: configuration.host, port: configuration.port) }
-    func drain(timeoutMs: Int64) async { await server.drain(timeoutMs: timeoutMs) }
+    func drain(timeoutMs: Int64) async -> Bool { await server.drain(timeoutMs: timeoutMs) }
     func shutdown() async { await server.shutdown() }
   }
 }

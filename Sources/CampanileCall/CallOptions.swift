@@ -1,3 +1,5 @@
+import CampanileBase
+
 /// The options of one call.
 public struct CallOptions: Sendable, Hashable {
   /// The time limit of the call, in milliseconds from now. `nil`: the client's default for a unary call (30 s), no
@@ -18,5 +20,13 @@ public struct CallOptions: Sendable, Hashable {
     self.metadata = metadata
     self.waitForReady = waitForReady
     self.attemptsMax = attemptsMax
+  }
+
+  /// Creates options with a time limit, rounded up to milliseconds.
+  public init(
+    timeout: Duration, metadata: Metadata = [:], waitForReady: Bool = true, attemptsMax: Int? = nil
+  ) {
+    self.init(
+      timeoutMs: timeout.wholeMilliseconds, metadata: metadata, waitForReady: waitForReady, attemptsMax: attemptsMax)
   }
 }

@@ -151,28 +151,8 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     path: "test.Notes/Read", kind: .unary, idempotency: .noSideEffects, requestType: "test.Note",
     responseType: "test.Note")
 
-  /// Log lines with their metadata.
-  private final class Lines: Sendable {
-    private let lines = Mutex<[(String, Logger.Metadata)]>([])
-    var all: [(message: String, metadata: Logger.Metadata)] { lines.withLock { $0 } }
-
-    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
-    func add(_ message: String, _ metadata: Logger.Metadata) { lines.withLock { $0.append((message, metadata)) } }
-
-    struct Handler: LogHandler {
-      let lines: Lines
-      var logLevel = Logger.Level.debug
-      var metadata: Logger.Metadata = [:]
-      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-      }
-      func log(event: LogEvent) { lines.add("\(event.message)", event.metadata ?? [:]) }
-    }
-  }
-
   private func withServer(
-    _ tracer: Tracer?, slowMs: Int64, _ lines: Lines, token: String? = nil,
+    _ tracer: Tracer?, slowMs: Int64, _ lines: LogLines, token: String? = nil,
     _ handler: @escaping @Sendable (Note, CallContext) async throws -> Note, _ body: (RPCClient) async throws -> Void
   ) async throws {
     var registry = MethodRegistry()
@@ -201,7 +181,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   @Test func handlerSeesAndPropagatesItsTrace() async throws {
     let finished = Finished()
     let seen = Mutex<[CallScope?]>([])
-    try await withServer(finished.tracer(ratio: 0), slowMs: 0, Lines()) { note, context in
+    try await withServer(finished.tracer(ratio: 0), slowMs: 0, LogLines()) { note, context in
       await Task.yield()
       seen.withLock { $0.append(CallScope.current) }
       let carried = CallScope.outgoing(["k": "v"])
@@ -222,7 +202,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
   @Test func clientPropagatesTraceOfTask() async throws {
     let span = Finished().tracer(ratio: 1).span("work", .internal, in: nil)
-    try await withServer(nil, slowMs: 0, Lines()) { _, context in
+    try await withServer(nil, slowMs: 0, LogLines()) { _, context in
       Note(context.metadata["traceparent"] ?? "none")
     } _: { client in
       let reply: Note = try await CallScope.$current.withValue(CallScope(span: span)) {
@@ -233,7 +213,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   }
 
   @Test func slowCallsAreLoggedWithTheirPartsAndNames() async throws {
-    let lines = Lines()
+    let lines = LogLines()
     try await withServer(nil, slowMs: 20, lines, token: "secret") { note, _ in
       if note.text == "slow" {
         CallScope.current?.addCommit(ns: 7_000_000)
@@ -263,7 +243,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
   @Test func failedHandlersLogLineIdentifiesCall() async throws {
     struct Broken: Error {}
-    let lines = Lines()
+    let lines = LogLines()
     try await withServer(nil, slowMs: 0, lines, token: "secret") { _, _ in
       throw Broken()
     } _: { client in

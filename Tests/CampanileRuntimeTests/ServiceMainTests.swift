@@ -19,7 +19,11 @@ private struct FakeServer: DrainableServer {
     transcript.add("start")
     return 4711
   }
-  func drain(timeoutMs: Int64) async { transcript.add("drain \(timeoutMs)") }
+  var isDrained = true
+  func drain(timeoutMs: Int64) async -> Bool {
+    transcript.add("drain \(timeoutMs)")
+    return isDrained
+  }
   func shutdown() async { transcript.add("shutdown") }
 }
 
@@ -83,6 +87,15 @@ private struct Background: Service {
     let text = try String(
       decoding: SettingFile.read(path: ready, key: "", maximumBytes: 999, isPrivate: true), as: UTF8.self)
     #expect(text.hasPrefix("{\"rpc\":4711,\"http\":null,\"pid\":"))
+  }
+
+  @Test(arguments: [true, false]) func drainThatTimesOutIsLogged(isDrained: Bool) async throws {
+    let environment = environment(
+      ["--http-enabled=false"], server: FakeServer(transcript: transcript, isDrained: isDrained))
+    signals.continuation.yield(15)
+    #expect(await ServiceMain.run(specification, environment: environment) { _ in ServiceComponents() } == 0)
+    #expect(logs.text.contains("calls are still open after draining") != isDrained)
+    #expect(logs.text.contains("\"drained\"") == isDrained)
   }
 
   @Test func secondSignalEndsImmediately() async throws {

@@ -67,7 +67,10 @@ final class APNsServer: Sendable {
   }
 
   /// Stops listening and waits until open streams have finished and all connections are closed, at most `timeoutMs`.
-  func drain(timeoutMs: Int64) async {
+  ///
+  /// - Returns: Whether all connections are closed.
+  @discardableResult
+  func drain(timeoutMs: Int64) async -> Bool {
     let listener = state.withLock { state in
       state.isDraining = true
       return state.listener
@@ -76,6 +79,7 @@ final class APNsServer: Sendable {
     endConnections(gracefully: true)
     let end = ContinuousClock.now + .milliseconds(timeoutMs)
     while connectionCount > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
+    return connectionCount == 0
   }
 
   func shutdown() async {

@@ -34,6 +34,24 @@ public final class RPCClient: RPCCaller {
     loops = group.makeIterator().map { LoopClient($0, resources) }
   }
 
+  /// Calls `body` with a client, which is closed at the end, whether or not `body` throws.
+  ///
+  /// - Throws: INVALID_ARGUMENT for an invalid configuration, and the errors of `body`.
+  public static func with<Result>(
+    _ configuration: ClientConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    _ body: (RPCClient) async throws -> Result
+  ) async throws -> Result {
+    let client = try RPCClient(configuration, group: group)
+    do {
+      let result = try await body(client)
+      await client.close()
+      return result
+    } catch {
+      await client.close()
+      throw error
+    }
+  }
+
   deinit {
     for target in loops { target.loop.execute { target.close() } }
   }

@@ -1,6 +1,7 @@
+import CampanileBase
 public import NIOCore
+public import NIOPosix
 import Logging
-import NIOPosix
 import Synchronization
 
 /// The state shared by all connections of a server.
@@ -64,19 +65,25 @@ private struct ConnectionSetUp: Sendable {
 
 /// Listens for connections and serves their calls.
 ///
-/// Start it once. To stop it, call `drain`, which finishes open calls and refuses new ones as not processed, and then
-/// `shutdown`.
+/// `run` serves for the time of a task or of a closure. Otherwise, start the server once. To stop it, call `drain`,
+/// which finishes open calls and refuses new ones as not processed, and then `shutdown`.
 public final class RPCServer: Sendable {
+  private enum Listener {
+    case idle, starting, stopped
+    case listening(any Channel)
+  }
   private let core: ServerCore
   private let group: any EventLoopGroup
   private let setUp: ConnectionSetUp
   private var registries: LoopLocal<ConnectionRegistry> { setUp.registries }
-  private let listener = Mutex<(any Channel)?>(nil)
+  private let listener = Mutex(Listener.idle)
 
+  /// Creates a server whose calls a dispatcher serves. The group must outlive the server.
   public init(
     _ configuration: ServerConfiguration, dispatcher: any CallDispatcher,
     authenticator: any HelloAuthenticator = InternalTokenAuthenticator(token: nil),
-    observer: any ServerObserver = SilentServerObserver(), group: any EventLoopGroup
+    observer: any ServerObserver = SilentServerObserver(),
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) {
     let core = ServerCore(configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer)
     self.core = core
@@ -84,15 +91,52 @@ public final class RPCServer: Sendable {
     setUp = ConnectionSetUp(core)
   }
 
+  public var configuration: ServerConfiguration { core.configuration }
+
   /// The number of open connections.
   public var connectionCount: Int { core.connectionCount.load(ordering: .relaxed) }
 
-  /// Starts to listen. Returns the address, with the port chosen by the system if 0 was requested. Throws if the
-  /// address cannot be bound.
+  /// Starts to listen.
+  ///
+  /// - Returns: The address, with the port chosen by the system if 0 was requested.
+  /// - Throws: The system's error if the address cannot be bound; the server may then be started again. An `RPCError`
+  ///   FAILED_PRECONDITION `SERVER_STARTED` if the server was started or stopped before.
   public func start() async throws -> SocketAddress {
+    let isFirst = listener.withLock { listener in
+      guard case .idle = listener else { return false }
+      listener = .starting
+      return true
+    }
+    guard isFirst else { throw Self.startedBefore }
+    do {
+      let channel = try await bind()
+      let isStopped = listener.withLock { listener in
+        guard case .starting = listener else { return true }
+        listener = .listening(channel)
+        return false
+      }
+      guard !isStopped else {
+        try? await channel.close()
+        throw Self.startedBefore
+      }
+      guard let address = channel.localAddress else { throw ChannelError.unknownLocalAddress }
+      return address
+    } catch {
+      listener.withLock { if case .starting = $0 { $0 = .idle } }
+      throw error
+    }
+  }
+
+  private static var startedBefore: RPCError {
+    RPCError(
+      .failedPrecondition, "the server was started or stopped before; create another one", reason: "SERVER_STARTED",
+      processed: false)
+  }
+
+  private func bind() async throws -> any Channel {
     // A few more than are served, so that excess connections get an error or strangers are evicted for them.
     let openMax = core.configuration.connectionsMax + 16
-    let channel = try await ServerBootstrap(group: group)
+    return try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelInitializer { channel in
@@ -109,26 +153,33 @@ public final class RPCServer: Sendable {
         channel.eventLoop.makeCompletedFuture { try setUp.serve(channel) }
       }
       .bind(host: core.configuration.host, port: core.configuration.port).get()
-    listener.withLock { $0 = channel }
-    guard let address = channel.localAddress else { throw ChannelError.unknownLocalAddress }
-    return address
   }
 
   /// Serves a connection that was not accepted by the listener. Must be called on its event loop.
   package func serve(_ channel: any Channel) throws { try setUp.serve(channel) }
 
-  /// Stops accepting connections and calls. Returns once the open calls are complete, or after `timeoutMs`.
-  public func drain(timeoutMs: Int64) async {
-    let channel = listener.withLock { listener in
-      defer { listener = nil }
+  /// Stops accepting connections and calls, and waits for the open calls.
+  ///
+  /// - Returns: Whether all calls are complete and all connections closed; false after `timeout`, or if the task is
+  ///   cancelled.
+  @discardableResult
+  public func drain(timeout: Duration) async -> Bool { await drain(timeoutMs: timeout.wholeMilliseconds) }
+
+  /// Stops accepting connections and calls, and waits for the open calls; see `drain(timeout:)`.
+  @discardableResult
+  public func drain(timeoutMs: Int64) async -> Bool {
+    let former = listener.withLock { listener in
+      defer { listener = .stopped }
       return listener
     }
-    try? await channel?.close()
+    if case .listening(let channel) = former { try? await channel.close() }
     onEveryLoop { $0.drain() }
-    let deadline = Deadline.after(timeoutMs: timeoutMs)
+    // A year is as good as no limit, and keeps the arithmetic in range.
+    let deadline = Deadline.after(timeoutMs: min(timeoutMs, 31_536_000_000))
     while connectionCount > 0, deadline.remainingMs() > 0, !Task.isCancelled {
       try? await Task.sleep(for: .milliseconds(10))
     }
+    return connectionCount == 0
   }
 
   private func onEveryLoop(_ body: @escaping @Sendable (ConnectionRegistry) -> Void) {

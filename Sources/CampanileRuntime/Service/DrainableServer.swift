@@ -6,8 +6,10 @@ import NIOPosix
 public protocol DrainableServer: Sendable {
   /// Starts to listen and returns the port.
   func start() async throws -> Int
-  /// Rejects new calls, and returns once the open calls have finished or `timeoutMs` has passed.
-  func drain(timeoutMs: Int64) async
+  /// Rejects new calls, and waits for the open calls, at most `timeoutMs`.
+  ///
+  /// - Returns: Whether all connections are closed.
+  func drain(timeoutMs: Int64) async -> Bool
   /// Closes the remaining connections.
   func shutdown() async
 }
@@ -27,6 +29,6 @@ struct ListeningRPCServer: DrainableServer {
     }
   }
 
-  func drain(timeoutMs: Int64) async { await server.drain(timeoutMs: timeoutMs) }
+  func drain(timeoutMs: Int64) async -> Bool { await server.drain(timeoutMs: timeoutMs) }
   func shutdown() async { await server.shutdown() }
 }

@@ -37,8 +37,9 @@ struct ServerLifecycle: Service {
     logger.info("draining", metadata: ["timeoutMs": "\(drainTimeoutMs)"])
     health.beginDraining()
     await beginDrain()
-    await server.drain(timeoutMs: drainTimeoutMs)
+    let isDrained = await server.drain(timeoutMs: drainTimeoutMs)
+    if !isDrained { logger.warning("calls are still open after draining; closing their connections") }
     await server.shutdown()
-    logger.info("drained")
+    if isDrained { logger.info("drained") }
   }
 }

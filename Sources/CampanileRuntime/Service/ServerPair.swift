@@ -15,10 +15,10 @@ struct ServerPair: DrainableServer {
     return port
   }
 
-  func drain(timeoutMs: Int64) async {
-    async let drained: Void = first.drain(timeoutMs: timeoutMs)
-    await second.drain(timeoutMs: timeoutMs)
-    await drained
+  func drain(timeoutMs: Int64) async -> Bool {
+    async let isFirstDrained = first.drain(timeoutMs: timeoutMs)
+    let isSecondDrained = await second.drain(timeoutMs: timeoutMs)
+    return await isFirstDrained && isSecondDrained
   }
 
   func shutdown() async {
