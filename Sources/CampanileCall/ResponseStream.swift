@@ -9,21 +9,38 @@ public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Element = R
   public typealias Failure = RPCError
 
-  private let raw: RawResponseStream
+  let raw: RawResponseStream
+  private let interceptor: (@Sendable (R) throws(RPCError) -> R)?
 
   /// The responses of a call that was started.
-  public init(_ call: any StreamTransport) { raw = RawResponseStream(call) }
+  public init(_ call: any StreamTransport) {
+    raw = RawResponseStream(call)
+    interceptor = nil
+  }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(raw: raw.makeAsyncIterator()) }
+  /// The responses of a call, with `interceptor` applied to each.
+  init(_ call: any StreamTransport, interceptor: @escaping @Sendable (R) throws(RPCError) -> R) {
+    raw = RawResponseStream(call)
+    self.interceptor = interceptor
+  }
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(raw: raw.makeAsyncIterator(), interceptor: interceptor)
+  }
 
   public struct Iterator: AsyncIteratorProtocol {
     var raw: RawResponseStream.Iterator
+    let interceptor: (@Sendable (R) throws(RPCError) -> R)?
 
     public mutating func next() async throws(RPCError) -> R? { try await next(isolation: #isolation) }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(RPCError) -> R? {
       guard let bytes = try await raw.next(isolation: actor) else { return nil }
-      do throws(RPCError) { return try R(responseJSON: bytes) } catch {
+      do throws(RPCError) {
+        let response = try R(responseJSON: bytes)
+        guard let interceptor else { return response }
+        return try interceptor(response)
+      } catch {
         raw.cancel(error)
         throw error
       }
@@ -36,7 +53,7 @@ public struct RawResponseStream: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
   public typealias Failure = RPCError
 
-  private let owner: StreamOwner
+  let owner: StreamOwner
 
   /// The responses of a call that was started.
   public init(_ call: any StreamTransport) { owner = StreamOwner(call) }

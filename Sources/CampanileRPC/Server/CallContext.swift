@@ -3,11 +3,11 @@ public struct CallContext: Sendable {
   public var method: MethodDescriptor { reference.descriptor }
   private let reference: MethodReference
   /// The call's metadata, without the suite's reserved keys unless the connection is trusted.
-  public let metadata: Metadata
+  public var metadata: Metadata
   /// The caller; `nil` for callers without a credential, and on trusted connections whose peer names none.
-  public let principal: Principal?
+  public var principal: Principal?
   /// The call's deadline, at which the handler's task is cancelled; `nil` for a stream whose caller set none.
-  public let deadline: Deadline?
+  public var deadline: Deadline?
   /// The peer's address and port.
   public let remoteAddress: String
 

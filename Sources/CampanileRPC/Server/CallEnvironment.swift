@@ -83,16 +83,11 @@ struct CallEnvironment: Sendable {
   }
 
   private func answer(to error: any Error, _ call: ServerCall) -> RPCError {
-    switch error {
-    case let error as RPCError: return error
-    case is CancellationError: return RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
-    case let error as any RPCErrorConvertible: return error.rpcError
-    default:
-      var metadata = call.record.logMetadata
-      metadata["error"] = "\(error)"
-      logger.error("a handler failed", metadata: metadata)
-      return RPCError(.internalError, "internal error; see the server's log", reason: "INTERNAL")
-    }
+    if let error = RPCError(handlerError: error) { return error }
+    var metadata = call.record.logMetadata
+    metadata["error"] = "\(error)"
+    logger.error("a handler failed", metadata: metadata)
+    return RPCError(.internalError, "internal error; see the server's log", reason: "INTERNAL")
   }
 }
 
@@ -121,6 +116,17 @@ final class UnaryHandler: ServerCallHandler {
 }
 
 extension RPCError {
+  /// Creates the error that a caller receives for the error of a handler; nil for an error without a form on the wire,
+  /// for which callers receive INTERNAL.
+  public init?(handlerError error: any Error) {
+    switch error {
+    case let error as RPCError: self = error
+    case is CancellationError: self.init(.cancelled, "the call was cancelled", reason: "CANCELLED")
+    case let error as any RPCErrorConvertible: self = error.rpcError
+    default: return nil
+    }
+  }
+
   /// Creates the error for a message that could not be decoded.
   public init(_ error: ProtoJSONError) {
     self.init(

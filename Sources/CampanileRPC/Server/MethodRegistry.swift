@@ -20,10 +20,13 @@ public struct MethodRegistry: Sendable {
   }
 
   private(set) var entries: [Entry] = []
+  /// Nil if there are none. Handlers are wrapped when they are registered, so that calls without interceptors pay
+  /// nothing.
+  let interceptors: ServerInterceptors?
 
-  public init() {}
-
-  public init(_ services: [any RPCService]) {
+  /// Creates a registry whose interceptors wrap all handlers, the first one outermost.
+  public init(_ services: [any RPCService] = [], interceptors: [any ServerInterceptor] = []) {
+    self.interceptors = interceptors.isEmpty ? nil : ServerInterceptors(all: interceptors)
     for service in services { service.register(in: &self) }
   }
 
@@ -35,6 +38,7 @@ public struct MethodRegistry: Sendable {
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext) async throws -> R
   ) {
     let method = MethodReference(method)
+    let handler = interceptors?.wrap(handler) ?? handler
     add(method) { call, params, environment in
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
@@ -51,6 +55,7 @@ public struct MethodRegistry: Sendable {
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext, ResponseSink<R>) async throws -> Void
   ) {
     let method = MethodReference(method)
+    let handler = interceptors?.wrap(handler) ?? handler
     add(method) { call, params, environment in
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
@@ -69,6 +74,7 @@ public struct MethodRegistry: Sendable {
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (RequestStream<Q>, CallContext) async throws -> R
   ) {
     let method = MethodReference(method)
+    let handler = interceptors?.wrap(handler) ?? handler
     add(method) { call, params, environment in
       guard environment.checkNoParams(params, of: call) else { return }
       let context = environment.context(of: call, method: method)
@@ -85,6 +91,7 @@ public struct MethodRegistry: Sendable {
     _ handler: @escaping @Sendable (RequestStream<Q>, CallContext, ResponseSink<R>) async throws -> Void
   ) {
     let method = MethodReference(method)
+    let handler = interceptors?.wrap(handler) ?? handler
     add(method) { call, params, environment in
       guard environment.checkNoParams(params, of: call) else { return }
       let context = environment.context(of: call, method: method)

@@ -8,17 +8,20 @@ extension RPCServer {
   ///
   /// - Parameters:
   ///   - services: The services to offer. If two have the same method, that of the later one is served.
+  ///   - interceptors: Wrap all calls, the first one outermost.
   ///   - authenticator: Checks the tokens of `rpc.hello`. By default, callers have no token and no principal.
   ///   - observation: Traces calls and logs slow ones; nil disables both.
   ///   - group: The event loops of connections and handlers. It must outlive the server.
   public convenience init(
     _ configuration: ServerConfiguration = ServerConfiguration(), services: [any RPCService],
+    interceptors: [any ServerInterceptor] = [],
     authenticator: any HelloAuthenticator = InternalTokenAuthenticator(token: nil),
     observer: any ServerObserver = SilentServerObserver(), observation: CallObservation? = nil,
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) {
     let dispatcher = TypedDispatcher(
-      MethodRegistry(services), observer: observer, limits: configuration.limits, observation: observation,
+      MethodRegistry(services, interceptors: interceptors), observer: observer, limits: configuration.limits,
+      observation: observation,
       logger: configuration.logger)
     self.init(
       configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer, group: group)

@@ -125,13 +125,27 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
 public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Element = Message
   private let stream: StreamHandler<Message>
+  private var interceptor: (@Sendable (Message) throws -> Message)?
 
   init(_ stream: StreamHandler<Message>) { self.stream = stream }
 
+  /// Returns the stream with `interceptor` applied to each message.
+  func intercepted(_ interceptor: @escaping @Sendable (Message) throws -> Message) -> RequestStream {
+    var intercepted = self
+    intercepted.interceptor = interceptor
+    return intercepted
+  }
+
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let stream: StreamHandler<Message>
+    fileprivate let interceptor: (@Sendable (Message) throws -> Message)?
 
     public func next() async throws -> Message? {
+      guard let interceptor else { return try await received() }
+      return try await received().map(interceptor)
+    }
+
+    private func received() async throws -> Message? {
       let stream = stream
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
@@ -147,13 +161,13 @@ public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
     }
   }
 
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream, interceptor: interceptor) }
 }
 
 /// Sends the messages of a response stream.
 public struct ResponseSink<Message: ProtoMessage>: Sendable {
   private let canSend: @Sendable () -> Bool
-  private let attempt: @Sendable (Message) -> Bool
+  private let attempt: @Sendable (Message) throws -> Bool
   private let wait: @Sendable () async throws -> Void
   private let loop: any EventLoop
 
@@ -176,11 +190,23 @@ public struct ResponseSink<Message: ProtoMessage>: Sendable {
     }
   }
 
+  /// Creates a sink that applies `interceptor` to each message once it may be sent.
+  private init(_ sink: ResponseSink, _ interceptor: @escaping @Sendable (Message) throws -> Message) {
+    canSend = sink.canSend
+    attempt = { message in try sink.canSend() && sink.attempt(interceptor(message)) }
+    wait = sink.wait
+    loop = sink.loop
+  }
+
+  func intercepted(_ interceptor: @escaping @Sendable (Message) throws -> Message) -> ResponseSink {
+    ResponseSink(self, interceptor)
+  }
+
   /// Sends one message once the caller has granted credit and the connection is writable. Throws the error that ended
   /// the call.
   public func send(_ message: Message) async throws {
     while true {
-      let isSent = loop.inEventLoop ? attempt(message) : try await loop.submit { attempt(message) }.get()
+      let isSent = try loop.inEventLoop ? attempt(message) : await loop.submit { try attempt(message) }.get()
       if isSent { return }
       try await wait()
     }
@@ -208,7 +234,7 @@ public struct ResponseSink<Message: ProtoMessage>: Sendable {
   @inline(never)
   private func make(_ next: () throws -> Message?) throws -> Bool {
     guard let message = try next() else { return false }
-    return attempt(message)
+    return try attempt(message)
   }
 
   @inline(never)
