@@ -80,6 +80,7 @@ let libraries: [Target] = [
     "CampanileRPC", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore",
     "NIOPosix", "NIOSSL"),
   library("CampanileAPI", uses: "CampanileBase", "CampanileMessages", "CampanileRPC"),
+  library("CampanileHealthReflection", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
     "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
   library("CampanilePostgreSQL", uses: "CPostgreSQL", "CampanileStore"),
@@ -119,9 +120,9 @@ let libraries: [Target] = [
   // The parts of every server process, the simulator of APNs, and the command line with its load tester.
   library("CampanileHTTP", uses: "CampanileRPC", "NIOCore", "NIOHTTP1", "NIOPosix"),
   library(
-    "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileHTTP",
-    "CampanileRPC",
-    "Configuration", "CoreMetrics", "DequeModule", "Logging", "Metrics", "NIOCore",
+    "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileBase", "CampanileHTTP",
+    "CampanileHealthReflection", "CampanileRPC", "Configuration", "CoreMetrics", "DequeModule", "Logging", "Metrics",
+    "NIOCore",
     "NIOHTTP1", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
   library(
     "APNsSimulator", uses: "APNs", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
@@ -144,8 +145,9 @@ let programs = [
   // All other programs in one: notifications, activities, sync, attendance, gateway, APNs simulator, and command line.
   program(
     "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileBase", "CampanileCLI",
-    "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway",
-    "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications", "ServiceLifecycle", "Sync", "SyncContents"),
+    "CampanileHealthReflection", "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService",
+    "CampanileStore", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications",
+    "ServiceLifecycle", "Sync", "SyncContents"),
   // Examples: a service, a watch, a Live Activity.
   program(
     "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", "NIOCore", "NIOPosix", path: "Examples/hello",
@@ -206,6 +208,10 @@ let testTargets = [
     "CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto", "TestSupport"),
   tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore", "NIOPosix", "TestSupport"),
   tests(
+    "CampanileHealthReflectionTests", uses: "CampanileAPI", "CampanileBase", "CampanileHealthReflection",
+    "CampanileRPC",
+    "Echo", "NIOCore", "TestSupport"),
+  tests(
     "CampanileJSONTests", uses: "CampanileJSON", "TestSupport"),
   tests(
     "CampanileLoadTests", uses: "CampanileAPI", "CampanileBase", "CampanileJSON", "CampanileLoad", "CampanileRPC",
@@ -216,7 +222,8 @@ let testTargets = [
     "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "Logging", "NIOCore",
     "NIOEmbedded", "NIOPosix", "TLSPeer", "TestSupport"),
   tests(
-    "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileRPC", "CampanileRuntime",
+    "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileHealthReflection",
+    "CampanileRPC", "CampanileRuntime",
     "CoreMetrics", "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle", "TestSupport"),
   tests(
     "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "MetricsTestKit",
@@ -242,8 +249,9 @@ let package = Package(
   // Clients import CampanileMessages and what it needs: CampanileBase, CampanileCall and CampanileCodec, without any
   // other package. The package in Benchmarks imports most of them.
   products: [
-    "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
-    "CampanileMessages", "CampanilePostgreSQL", "CampanileRPC", "CampanileStore", "Notifications",
+    "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto",
+    "CampanileHealthReflection", "CampanileJSON", "CampanileMessages", "CampanilePostgreSQL", "CampanileRPC",
+    "CampanileStore", "Notifications",
   ].map { .library(name: $0, targets: [$0]) },
   traits: [
     .default(enabledTraits: ["Server"]),

@@ -1,4 +1,5 @@
 import CampanileHTTP
+import CampanileHealthReflection
 import CampanileRPC
 import Logging
 import NIOCore

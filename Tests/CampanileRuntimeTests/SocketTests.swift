@@ -8,6 +8,7 @@ import NIOPosix
 import TestSupport
 import Testing
 
+@testable import CampanileHealthReflection
 @testable import CampanileRuntime
 
 /// A complete service on real sockets.

@@ -3,6 +3,14 @@ public import CampanileCodec
 /// A service that a server offers. Generated service protocols implement `register` with their table of methods.
 public protocol RPCService: Sendable {
   func register(in registry: inout MethodRegistry)
+
+  /// Called once, when an `RPCServer` that was created with the service begins to drain. Implement it to end streams
+  /// that would otherwise stay open until the server shuts down, such as watches.
+  func drainBegan()
+}
+
+extension RPCService {
+  public func drainBegan() {}
 }
 
 /// The methods of a server with their handlers, collected before it starts.

@@ -24,7 +24,8 @@ extension RPCServer {
       observation: observation,
       logger: configuration.logger)
     self.init(
-      configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer, group: group)
+      configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer, group: group,
+      services: services)
   }
 
   /// Serves until the task is cancelled; then drains and shuts down.

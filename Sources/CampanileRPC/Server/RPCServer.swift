@@ -77,14 +77,26 @@ public final class RPCServer: Sendable {
   private let setUp: ConnectionSetUp
   private var registries: LoopLocal<ConnectionRegistry> { setUp.registries }
   private let listener = Mutex(Listener.idle)
+  private let services: [any RPCService]
 
   /// Creates a server whose calls a dispatcher serves. The group must outlive the server.
-  public init(
+  public convenience init(
     _ configuration: ServerConfiguration, dispatcher: any CallDispatcher,
     authenticator: any HelloAuthenticator = InternalTokenAuthenticator(token: nil),
     observer: any ServerObserver = SilentServerObserver(),
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) {
+    self.init(
+      configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer, group: group,
+      services: [])
+  }
+
+  /// - Parameter services: The services that `drain` notifies.
+  init(
+    _ configuration: ServerConfiguration, dispatcher: any CallDispatcher, authenticator: any HelloAuthenticator,
+    observer: any ServerObserver, group: any EventLoopGroup, services: [any RPCService]
+  ) {
+    self.services = services
     let core = ServerCore(configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer)
     self.core = core
     self.group = group
@@ -173,6 +185,7 @@ public final class RPCServer: Sendable {
       return listener
     }
     if case .listening(let channel) = former { try? await channel.close() }
+    if case .stopped = former {} else { for service in services { service.drainBegan() } }
     onEveryLoop { $0.drain() }
     // A year is as good as no limit, and keeps the arithmetic in range.
     let deadline = Deadline.after(timeoutMs: min(timeoutMs, 31_536_000_000))

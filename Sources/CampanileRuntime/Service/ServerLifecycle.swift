@@ -1,3 +1,4 @@
+import CampanileHealthReflection
 import Logging
 import ServiceLifecycle
 

@@ -1,5 +1,5 @@
-import CampanileAPI
 import CampanileBase
+import CampanileHealthReflection
 import CampanileRPC
 import Logging
 import NIOCore
@@ -246,10 +246,9 @@ struct ServiceRun {
     configuration.waitingBytes = context.waitingBytes
     configuration.unreadBytes = context.unreadBytes
     configuration.nowMs = { WallClock.nowMs() }
-    let offered = MethodRegistry(components.rpcServices + [HealthService(health)]).methods
-    let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
-    let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
-    let registry = MethodRegistry(components.rpcServices + [HealthService(health), reflection])
+    let registry = MethodRegistry(
+      .withHealthAndReflection(
+        components.rpcServices, health: health, forwarded: components.forwardedMethods))
     let typed = TypedDispatcher(
       registry, observer: observer, limits: configuration.limits, observation: context.observation, logger: logger)
     let token = try settings.secret(CommonConfiguration.internalToken)?.reveal()
@@ -257,7 +256,7 @@ struct ServiceRun {
       configuration, dispatcher: components.wrapDispatcher?(typed, observer) ?? typed,
       authenticator: components.authenticator ?? InternalTokenAuthenticator(token: token), observer: observer,
       group: context.eventLoopGroup)
-    let names = Set(methods.map(\.service)).sorted()
+    let names = Set((registry.methods + components.forwardedMethods).map(\.service)).sorted()
     if let replace = environment.replaceServer { return (replace(server), names) }
     return (ListeningRPCServer(server: server, host: configuration.host, port: configuration.port), names)
   }

@@ -1,4 +1,5 @@
 public import CampanileBase
+public import CampanileHealthReflection
 public import CampanileRPC
 public import Logging
 public import NIOPosix

@@ -1,3 +1,4 @@
+import CampanileHealthReflection
 import CampanileRuntime
 import Gateway
 import ServiceLifecycle

@@ -42,6 +42,9 @@ public struct HealthService: HealthProtocol {
     throw RPCError(.unavailable, "the server is shutting down", reason: "SERVER_DRAINING")
   }
 
+  /// Reports NOT_SERVING to all watches and ends them.
+  public func drainBegan() { registry.beginDraining() }
+
   private static func response(_ status: HealthStatus) -> HealthCheckResponse {
     HealthCheckResponse(status: HealthCheckResponse.ServingStatus(rawValue: status.rawValue))
   }

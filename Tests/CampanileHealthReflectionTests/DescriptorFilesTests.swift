@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileRPC
 import Testing
 
-@testable import CampanileRuntime
+@testable import CampanileHealthReflection
 
 @Suite struct DescriptorFilesTests {
   @Test func subsetContainsFilesAndImports() {
@@ -19,6 +19,11 @@ import Testing
     }
     #expect(all.set(of: ["no.such.Service"]).isEmpty)
     #expect(all.set(of: []).isEmpty)
+  }
+
+  @Test func concatenatedSetsHaveEachFileOnce() {
+    let once = DescriptorFiles(DescriptorSet.serializedBytes).files.map(\.name)
+    #expect(DescriptorFiles(DescriptorSet.serializedBytes + DescriptorSet.serializedBytes).files.map(\.name) == once)
   }
 
   @Test func truncatedAndDamagedSetsAreDecodedPartially() {

@@ -15,8 +15,10 @@ struct DescriptorFiles: Sendable {
 
   private(set) var files: [File] = []
 
-  /// Decodes a set. If the set is truncated, the files before the truncation are available.
+  /// Decodes a set, or several that were concatenated, of which the first file of each name counts. If the set is
+  /// truncated, the files before the truncation are available.
   init(_ set: [UInt8]) {
+    var names: Set<String> = []
     for field in ProtobufFields(set[...]) where field.number == 1 {
       var file = File(bytes: field.value)
       for part in ProtobufFields(field.value) {
@@ -30,7 +32,7 @@ struct DescriptorFiles: Sendable {
         default: break
         }
       }
-      files.append(file)
+      if names.insert(file.name).inserted { files.append(file) }
     }
   }
 

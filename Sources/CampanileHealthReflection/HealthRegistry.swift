@@ -26,6 +26,13 @@ public final class HealthRegistry: Sendable {
 
   public init() {}
 
+  /// Creates a registry in which the server and these services are SERVING.
+  public convenience init(serving services: some Sequence<String>) {
+    self.init()
+    set("", .serving)
+    for service in services { set(service, .serving) }
+  }
+
   /// Sets the status of `service`; `serviceUnknown` removes it.
   ///
   /// Has no effect once draining has begun, so that a late start-up step cannot attract callers during a shutdown.
