@@ -150,7 +150,7 @@ let programs = [
     "ServiceLifecycle", "Sync", "SyncContents"),
   // Examples: a service, a watch, a Live Activity.
   program(
-    "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", "NIOCore", "NIOPosix", path: "Examples/hello",
+    "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", path: "Examples/hello",
     exclude: ["hello.proto"]),
   program(
     "live-activity", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC",
@@ -210,7 +210,7 @@ let testTargets = [
   tests(
     "CampanileHealthReflectionTests", uses: "CampanileAPI", "CampanileBase", "CampanileHealthReflection",
     "CampanileRPC",
-    "Echo", "NIOCore", "TestSupport"),
+    "Echo", "TestSupport"),
   tests(
     "CampanileJSONTests", uses: "CampanileJSON", "TestSupport"),
   tests(

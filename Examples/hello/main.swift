@@ -1,7 +1,5 @@
 import CampanileBase
 import CampanileRPC
-import NIOCore
-import NIOPosix
 
 /// Implements the service of hello.proto. A thrown `RPCError` is the caller's error.
 struct HelloService: HelloServiceProtocol {
@@ -21,18 +19,13 @@ struct HelloService: HelloServiceProtocol {
   }
 }
 
-// The server chooses a free port of this machine.
-let server = RPCServer(
-  ServerConfiguration(), dispatcher: TypedDispatcher(MethodRegistry([HelloService()])),
-  group: MultiThreadedEventLoopGroup.singleton)
-let address = try await server.start()
-
-let client = try RPCClient(ClientConfiguration(host: "127.0.0.1", port: address.port ?? 0))
-let hello = HelloServiceClient(client)
-print(try await hello.greet(GreetRequest(name: "Ada")).greeting)
-for try await response in hello.countDown(CountDownRequest(from: 3)) { print(response.number) }
-do { _ = try await hello.greet(GreetRequest()) } catch { print(error) }
-
-await client.close()
-await server.drain(timeoutMs: 1_000)
-await server.shutdown()
+// The server chooses a free port of this machine, and ends with the closure.
+let server = RPCServer(services: [HelloService()])
+try await server.run { address in
+  try await RPCClient.with(ClientConfiguration(addresses: [address])) { client in
+    let hello = HelloServiceClient(client)
+    print(try await hello.greet(GreetRequest(name: "Ada"), options: CallOptions(timeout: .seconds(2))).greeting)
+    for try await response in hello.countDown(CountDownRequest(from: 3)) { print(response.number) }
+    do { _ = try await hello.greet(GreetRequest()) } catch { print(error) }
+  }
+}

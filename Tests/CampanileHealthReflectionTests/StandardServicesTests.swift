@@ -2,7 +2,6 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 import Echo
-import NIOCore
 import Testing
 
 @testable import CampanileHealthReflection
@@ -13,7 +12,7 @@ import Testing
     _ server: RPCServer, _ body: (RPCClient) async throws -> Void
   ) async throws {
     try await server.run { address in
-      try await RPCClient.with(ClientConfiguration(host: "127.0.0.1", port: address.port ?? 0), body)
+      try await RPCClient.with(ClientConfiguration(addresses: [address]), body)
     }
   }
 

@@ -1,7 +1,6 @@
 import CampanileBase
 import CampanileCodec
 import Logging
-import NIOCore
 
 @testable import CampanileRPC
 
@@ -70,7 +69,7 @@ struct Doubling: RPCService {
     let server = RPCServer(
       ServerConfiguration(logger: logger ?? quiet), services: [Doubling(log: log)], interceptors: interceptors)
     try await server.run { address in
-      try await RPCClient.with(ClientConfiguration(host: "127.0.0.1", port: address.port ?? 0), body)
+      try await RPCClient.with(ClientConfiguration(addresses: [address]), body)
     }
   }
 }

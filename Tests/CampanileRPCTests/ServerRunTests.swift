@@ -35,6 +35,8 @@ private struct Waits: RPCService {
     try await client.unary(wait, note, options: CallOptions(timeout: timeout))
   }
 
+  private func configuration(_ address: HostPort) -> ClientConfiguration { ClientConfiguration(addresses: [address]) }
+
   private func configuration(_ address: SocketAddress) -> ClientConfiguration {
     ClientConfiguration(host: "127.0.0.1", port: address.port ?? 0)
   }
@@ -63,7 +65,7 @@ private struct Waits: RPCService {
 
   @Test func cancellationDrainsOpenCalls() async throws {
     let server = server()
-    let (addresses, continuation) = AsyncStream.makeStream(of: SocketAddress.self)
+    let (addresses, continuation) = AsyncStream.makeStream(of: HostPort.self)
     let running = Task {
       try await server.run { address in
         continuation.yield(address)

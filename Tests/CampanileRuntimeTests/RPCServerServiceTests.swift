@@ -1,8 +1,8 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Echo
 import Logging
-import NIOCore
 import ServiceLifecycle
 import TestSupport
 import Testing
@@ -36,7 +36,7 @@ private struct Serving: Service {
   @Test func gracefulShutdownFinishesOpenCalls() async throws {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     // The port is free again once this server has stopped.
-    let port = try #require(try await RPCServer(services: []).run { $0.port })
+    let port = try await RPCServer(services: []).run { $0.port }
     let server = RPCServer(ServerConfiguration(port: port, logger: quiet), services: [EchoService()])
     let group = ServiceGroup(services: [Serving(server: server)], logger: quiet)
     let result = Collector()

@@ -1,4 +1,4 @@
-import CampanileBase
+public import CampanileBase
 import Logging
 public import NIOCore
 public import NIOPosix
@@ -46,14 +46,14 @@ extension RPCServer {
   ///
   /// - Parameters:
   ///   - draining: The time for open calls to finish; see `run(draining:)`.
-  ///   - body: Receives the address on which the server listens.
+  ///   - body: Receives the host of the configuration, and the port on which the server listens.
   /// - Throws: The errors of `start` and of `body`.
   public func run<Result>(
-    draining: Duration = .seconds(30), _ body: (SocketAddress) async throws -> Result
+    draining: Duration = .seconds(30), _ body: (HostPort) async throws -> Result
   ) async throws -> Result {
-    let address = try await start()
+    let port = try await start().port ?? configuration.port
     do {
-      let result = try await body(address)
+      let result = try await body(HostPort(host: configuration.host, port: port))
       await stop(draining: draining)
       return result
     } catch {
