@@ -181,7 +181,8 @@ extension Note {
   @Test func deadlineReachesHandlerThroughInterceptors() async throws {
     try await Doubling.serve(log, interceptors: [Recording(name: "a", log: log)]) { client in
       let calls = DoublingCalls(caller: client)
-      let options = CallOptions(timeout: .milliseconds(50))
+      // Long enough for the handler to begin on a busy machine.
+      let options = CallOptions(timeout: .seconds(2))
       #expect(await failure { try await calls.one("hang", options: options) }?.code == .deadlineExceeded)
       try await log.wait(for: 5)
     }
