@@ -91,7 +91,7 @@ public final class RPCServer: Sendable {
       services: [])
   }
 
-  /// - Parameter services: The services that `drain` notifies.
+  /// Creates a server that notifies services when it begins to drain.
   init(
     _ configuration: ServerConfiguration, dispatcher: any CallDispatcher, authenticator: any HelloAuthenticator,
     observer: any ServerObserver, group: any EventLoopGroup, services: [any RPCService]
