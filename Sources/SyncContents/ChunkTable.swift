@@ -1,3 +1,4 @@
+import CampanileBase
 package import CampanileStore
 
 /// The table of content files in a database: each file is rows of 1 MiB. Only databases on PostgreSQL have it.
@@ -38,9 +39,15 @@ package enum ChunkTable {
   }
 
   /// Renames a file. Replaces the file that has the new name.
+  ///
+  /// - Throws: UNAVAILABLE if there is no file, so that no commit names a content without one.
   package static func rename(_ name: String, to other: String, _ transaction: WriteTransaction) throws {
     try remove(other, transaction)
-    try transaction.execute(renameSQL, [.text(name), .text(other)])
+    guard try transaction.executeCounting(renameSQL, [.text(name), .text(other)]) > 0 else {
+      throw RPCError(
+        .unavailable, "the bytes of the content are missing; send them again", reason: ContentReason.contentsUnavailable
+      )
+    }
   }
 
   package static func remove(_ name: String, _ transaction: WriteTransaction) throws {

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import ServiceTesting
@@ -59,6 +60,23 @@ import Testing
       try await component.put("a", text)
       #expect(try chunks(component).count == 1)
       #expect(try await component.text("a") == text)
+    }
+  }
+
+  @Test func commitWhoseBytesHaveVanishedIsRefused() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let content = document(bytes: 300_000)
+      let contents = component.contents
+      let check = ContentCheck(recordType: "Note", isStrict: false, limits: component.repository.limits)
+      let summary = try contents.put(content, name: "t_1", check: check)
+      contents.discard("t_1")
+      let put = PutDraft(recordType: "Note", recordCount: 0, content: .stored(summary))
+      let draft = CommitDraft(
+        zone: NameRules.defaultZone, device: "phone", changes: [ChangeDraft(name: "a", etag: "", put: put, path: "")])
+      let refused = await failure { try await component.repository.commit(draft, user: "anna", idempotency: nil) }
+      #expect(refused?.code == .unavailable && refused?.reason == "CONTENTS_UNAVAILABLE")
+      #expect(try await component.list().assets.isEmpty)
     }
   }
 

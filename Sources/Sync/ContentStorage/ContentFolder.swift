@@ -174,7 +174,8 @@ final class ContentFolder: ContentStore {
   // If this fails, `purgeOrphans` deletes the file after the next start.
   func drop(_ summaries: [ContentSummary]) {
     journalBudget.committed()
-    journalBudget.give(back: Dictionary(summaries.map { ($0.digest, 1) }, uniquingKeysWith: +))
+    let journaled = summaries.filter { if case .journal = $0.pendingFile { true } else { false } }
+    journalBudget.give(back: Dictionary(journaled.map { ($0.digest, 1) }, uniquingKeysWith: +))
     for summary in summaries { remove(summary.digest, ownPins: 1) }
   }
 
