@@ -54,7 +54,7 @@ public final class AttendanceComponent: Sendable {
     configuration.beforeCommit = { try heads.complete($0) }
     configuration.changedNames = { notifier.changedMembers }
     configuration.foreignObserver = { changes in
-      notifier.notify(changes)
+      notifier.committedElsewhere(changes)
       noticeSignal?.signal.notify()
       widgetSignal?.signal.notify()
     }

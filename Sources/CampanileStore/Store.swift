@@ -75,11 +75,6 @@ public final class Store: Sendable {
     if let leaseStatements, let lease = StoreLease.current, lease.store == ObjectIdentifier(self) {
       return try await write(under: lease, leaseStatements, body)
     }
-    return try await writeFreely(body)
-  }
-
-  /// Like `write`, whether or not the current task has a lease.
-  func writeFreely<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     guard let scope = CallScope.current else { return try await writer.write(nil, body) }
     let start = ContinuousClock.now
     defer { scope.addCommit(ns: (ContinuousClock.now - start).nanoseconds) }

@@ -24,13 +24,8 @@ public struct ContentsBackup: Sendable {
     }
   }
 
-  private static let pageRows = 500
   fileprivate static let damagedMax = 100
   private static let pieceBytes = 1 << 20
-  // Excludes contents without a reference, because they may be removed at any moment.
-  package static let pageSQL = """
-    SELECT sha256, size_bytes FROM contents WHERE sha256 > $1 AND ref_count > 0 ORDER BY sha256 LIMIT $2
-    """
 
   /// The path of the database's copy.
   let database: String
@@ -82,23 +77,11 @@ public struct ContentsBackup: Sendable {
     return report
   }
 
-  /// Calls `body` for every referenced content, page by page.
   private func forEachContent(_ body: (ReadTransaction, SHA256Digest, Int64) throws -> Void) throws {
     try Store.readFile(path: database) { transaction in
-      var after: [UInt8] = []
-      while true {
-        let page = try transaction.query(Self.pageSQL, [.blob(after), .int(Self.pageRows)]) { row in
-          (digest: try row.bytes(0), sizeBytes: try row.integer(1))
-        }
-        for content in page {
-          try Task.checkCancellation()
-          guard let digest = SHA256Digest(bytes: content.digest) else {
-            throw StoreError(.corrupt, "the hash of a content is not 32 bytes long", path: database)
-          }
-          try body(transaction, digest, content.sizeBytes)
-        }
-        guard let last = page.last, page.count == Self.pageRows else { return }
-        after = last.digest
+      try ContentFiles.forEachContent(in: transaction) { digest, sizeBytes in
+        try Task.checkCancellation()
+        try body(transaction, digest, sizeBytes)
       }
     }
   }

@@ -19,8 +19,7 @@ package struct ContentsMove {
     }
   }
 
-  private static let uploadsSQL = "SELECT id FROM uploads WHERE facts_json IS NULL AND id > $1 ORDER BY id LIMIT $2"
-  private static let pageRows = 500
+  private static let uploadsSQL = "SELECT id FROM uploads WHERE facts_json IS NULL"
 
   private let source: ContentFileAccess
   private let target: ContentFileAccess
@@ -37,44 +36,27 @@ package struct ContentsMove {
 
   private func run() throws -> ContentsBackup.Report {
     var report = ContentsBackup.Report(folder: target.folder ?? "")
-    try target.makeFolders()
-    try forEachPage(
-      ContentsBackup.pageSQL, { (digest: try $0.bytes(0), sizeBytes: try $0.integer(1)) }, { .blob($0.digest) },
-      after: .blob([])
-    ) { content in
-      guard let digest = SHA256Digest(bytes: content.digest) else {
-        throw StoreError(.corrupt, "the hash of a content is not 32 bytes long")
-      }
+    if let folder = target.folder { try ContentFiles.makeFolders(in: folder) }
+    try ContentFiles.forEachContent(in: transaction) { digest, sizeBytes in
       do {
-        report.sizeBytes += try copy(digest, sizeBytes: content.sizeBytes)
+        report.sizeBytes += try copy(digest, sizeBytes: sizeBytes)
         report.contentCount += 1
       } catch let error as RPCError where error.code == .dataLoss {
         try target.remove(.content(digest))
         report.addDamaged(digest)
       }
     }
-    try forEachPage(Self.uploadsSQL, { try $0.text(0) }, { .text($0) }, after: .text("")) { id in
-      guard let file = try source.open(.upload(id)) else { return }
+    // The service limits the number of uploads to that of a query's rows.
+    for id in try transaction.query(Self.uploadsSQL, [], { try $0.text(0) }) {
+      guard let file = try source.open(.upload(id)) else { continue }
       let copy = try target.create(.upload(id))
       _ = try ContentsBackup.copyBytes(of: file, to: copy)
       try copy.sync()
     }
-    try target.syncFolders()
-    return report
-  }
-
-  /// Calls `body` for each row, page by page, because it uses the same connection.
-  private func forEachPage<Row>(
-    _ sql: String, _ map: (borrowing SQLRow) throws -> Row, _ key: (Row) -> SQLValue, after first: SQLValue,
-    _ body: (Row) throws -> Void
-  ) throws {
-    var after = first
-    while true {
-      let page = try transaction.query(sql, [after, .int(Self.pageRows)], map)
-      for row in page { try body(row) }
-      guard let last = page.last, page.count == Self.pageRows else { return }
-      after = key(last)
+    if let folder = target.folder {
+      for path in ContentFiles.contentFolders(in: folder) + ["\(folder)/uploads"] { try DiskFile.syncFolder(path) }
     }
+    return report
   }
 
   private func copy(_ digest: SHA256Digest, sizeBytes: Int64) throws -> Int64 {
@@ -107,22 +89,6 @@ private struct ContentFileAccess {
   init(_ side: ContentsMove.Side) {
     folder = side.folder
     chunks = ConnectedChunks(connection: side.connection)
-  }
-
-  func makeFolders() throws {
-    guard let folder else { return }
-    for path in [folder, "\(folder)/contents", "\(folder)/uploads"] { try DiskFile.makeFolder(path) }
-    try forEachPrefix(in: folder, DiskFile.makeFolder)
-  }
-
-  func syncFolders() throws {
-    guard let folder else { return }
-    try forEachPrefix(in: folder, DiskFile.syncFolder)
-    for path in ["\(folder)/uploads", "\(folder)/contents", folder, "\(folder)/.."] { try DiskFile.syncFolder(path) }
-  }
-
-  private func forEachPrefix(in folder: String, _ body: (String) throws -> Void) throws {
-    for number in 0..<256 { try body("\(folder)/contents/\(Hexadecimal.text([UInt8(number)]))") }
   }
 
   func open(_ name: Name) throws -> (any ContentBytes)? {

@@ -1,4 +1,5 @@
 import Activities
+import CampanileBase
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -71,10 +72,7 @@ enum ActivitiesProgram {
       try configuration(context.settings, store.configuration), group: context.eventLoopGroup,
       environment: .init(
         nowMs: { WallClock.nowMs() },
-        steadyMs: {
-          let (seconds, attoseconds) = (clock.now - start).components
-          return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-        },
+        steadyMs: { (clock.now - start).wholeMilliseconds },
         log: { logger.warning("\($0)") }, tracer: context.tracer), reporter: notifications.map { DeliveryReporter($0) })
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }

@@ -42,7 +42,7 @@ import Testing
     (ContentFiles.journalFileSQL, "sqlite_autoindex_content_journal_1"),
     (ContentJournal.dropSQL, "sqlite_autoindex_content_journal_1"),
     (SyncRetention.droppedSQL, "sqlite_autoindex_users_1"), (SyncComponent.usersWarnedSQL, "users_used "),
-    (SyncComponent.zonesWarnedSQL, "zones_used "), (ContentsBackup.pageSQL, "sqlite_autoindex_contents_1"),
+    (SyncComponent.zonesWarnedSQL, "zones_used "), (ContentFiles.pageSQL, "sqlite_autoindex_contents_1"),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let fixture = try Fixture()

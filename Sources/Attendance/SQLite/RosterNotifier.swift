@@ -11,6 +11,12 @@ final class RosterNotifier: Sendable {
     var isForAll = false
     var staff: [ObjectIdentifier: WakeSignal] = [:]
     var others: [ObjectIdentifier: WakeSignal] = [:]
+
+    /// Returns the watches to wake in addition to those of the changed members.
+    func signals(isForAll: Bool, hasMembers: Bool) -> [WakeSignal] {
+      if isForAll { return Array(staff.values) + Array(others.values) }
+      return hasMembers ? Array(staff.values) : []
+    }
   }
 
   private let hub: WatchHub
@@ -31,21 +37,22 @@ final class RosterNotifier: Sendable {
 
   /// Runs after every commit, successful or not. A spurious wake-up is harmless.
   func committed() {
-    let changes = changedMembers
-    state.withLock { state in
-      state.members = []
-      state.isForAll = false
-    }
-    notify(changes)
-  }
-
-  /// Wakes the watches that a commit of this or another process concerns.
-  func notify(_ changes: ChangedNames) {
-    if case .some(let members) = changes, members.isEmpty { return }
-    let signals = state.withLock { state in
-      changes == .all ? Array(state.staff.values) + Array(state.others.values) : Array(state.staff.values)
+    let (members, signals) = state.withLock { state in
+      defer {
+        state.members = []
+        state.isForAll = false
+      }
+      return (
+        state.isForAll ? [] : state.members, state.signals(isForAll: state.isForAll, hasMembers: !state.members.isEmpty)
+      )
     }
     for signal in signals { signal.notify() }
+    for member in members { hub.notify(user: AttendanceIDs.memberID(member)) }
+  }
+
+  /// Runs after commits of another process.
+  func committedElsewhere(_ changes: ChangedNames) {
+    for signal in state.withLock({ $0.signals(isForAll: changes == .all, hasMembers: true) }) { signal.notify() }
     if changes != .all { hub.notify(changes) }
   }
 

@@ -10,7 +10,8 @@ public struct MoveCommand: AsyncParsableCommand {
     discussion: """
       Stop the suite first. Copies table by table into empty databases, compares the number of rows and a SHA-256 of each
       table, and leaves the source as it is. Repeat the command to continue after an interruption. Watches continue with
-      the resume tokens that they have. The contents of Sync are copied, too; signing keys added by call stay in the data folder.
+      the resume tokens that they have. The contents of Sync are copied, too. Signing keys added by call stay in the data
+      folder.
 
         campanile move --from .campanile --to postgresql://campanile@db.example.com
         campanile move --from postgresql://campanile@db.example.com --to .campanile

@@ -1,3 +1,4 @@
+import CampanileBase
 internal import Foundation
 
 /// Supervises the suite's processes: starts them in order, restarts those that die, and stops them in order.
@@ -95,7 +96,7 @@ public actor Supervisor {
       guard ports[member.name] != nil || attempts < policy.startAttemptsMax else {
         throw UsageError("\(member.name) exited \(attempts) times before it was ready (\(end)): see its log above")
       }
-      let delayMs = policy.delayMs(livedMs: Self.milliseconds(ContinuousClock.now - start))
+      let delayMs = policy.delayMs(livedMs: (ContinuousClock.now - start).wholeMilliseconds)
       note("\(member.name) exited (\(end)), starting it again in \(delayMs) ms")
       try await pause(delayMs)
     }
@@ -136,7 +137,7 @@ public actor Supervisor {
     let start = ContinuousClock.now
     while ports.count < plan.members.count {
       if isStopping { throw CancellationError() }
-      guard Self.milliseconds(ContinuousClock.now - start) < Self.startMsMax else {
+      guard (ContinuousClock.now - start).wholeMilliseconds < Self.startMsMax else {
         let missing = plan.members.map(\.name).filter { ports[$0] == nil }
         throw UsageError("not ready after \(Self.startMsMax / 1000) s: \(missing.joined(separator: ", "))")
       }
@@ -159,7 +160,7 @@ public actor Supervisor {
     for name in names { senders[name]?(SIGTERM) }
     let start = ContinuousClock.now
     while names.contains(where: alive.contains) {
-      if Self.milliseconds(ContinuousClock.now - start) > Self.endMsMax {
+      if (ContinuousClock.now - start).wholeMilliseconds > Self.endMsMax {
         note("killing processes that did not stop: \(names.filter(alive.contains).joined(separator: ", "))")
         for name in names { senders[name]?(SIGKILL) }
         return
@@ -174,8 +175,4 @@ public actor Supervisor {
   }
 
   private func note(_ text: String) { printer.print("up", Array(text.utf8)) }
-
-  private static func milliseconds(_ duration: Duration) -> Int64 {
-    duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
-  }
 }

@@ -32,7 +32,7 @@ struct TopSession: Sendable {
         let later = try await look()
         // The first sample has no predecessor. On a terminal, its frame covers the time since the gateway's start.
         if earlier != nil || isLive {
-          let passedMs = Self.milliseconds(now - lookedAt)
+          let passedMs = (now - lookedAt).wholeMilliseconds
           try show(TopFrame(from: earlier, to: later, intervalMs: passedMs, order: order), isLive: isLive)
           if isOnce { return }
         }
@@ -66,9 +66,5 @@ struct TopSession: Sendable {
     let text = screen.lines(frame).joined(separator: isLive ? "\u{1b}[K\n" : "\n")
     // Overwrite the previous frame instead of clearing the screen, to avoid flicker.
     try Console.write(Array((isLive ? "\u{1b}[H\(text)\u{1b}[J" : text + "\n").utf8), to: STDOUT_FILENO)
-  }
-
-  private static func milliseconds(_ duration: Duration) -> Int64 {
-    duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
   }
 }

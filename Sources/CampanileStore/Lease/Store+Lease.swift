@@ -1,16 +1,16 @@
 extension Store {
   /// Runs work that only one of the processes on a database does at a time, as soon as this process may.
   ///
-  /// Runs until the task is cancelled. If another process takes the work over, `body` is cancelled, and run again when
-  /// its turn comes. Writes of `body`, and of tasks that it starts, fail with `interrupted` from then on. On SQLite,
-  /// where no other process may open the file, `body` runs at once.
+  /// Returns when `body` returns, or the task is cancelled. If another process takes the work over, `body` is
+  /// cancelled, and run again when its turn comes. Writes of `body`, and of tasks that it starts, fail with
+  /// `interrupted` from then on. On SQLite, where no other process may open the file, `body` runs at once.
   public func whileHolding(_ name: String, _ body: @escaping @Sendable () async -> Void) async {
     guard let statements = leaseStatements else { return await body() }
     let owner = Int64.random(in: 1 ... .max)
     while !Task.isCancelled {
       if let term = try? await take(name, owner, statements) {
         let lease = StoreLease(store: ObjectIdentifier(self), name: name, owner: owner, term: term)
-        await hold(lease, statements, body)
+        if await hold(lease, statements, body) { return }
       }
       do { try await Task.sleep(for: .milliseconds(LeaseTiming.pauseMs)) } catch { return }
     }
@@ -23,18 +23,26 @@ extension Store {
     }
   }
 
-  /// Runs `body` until it ends or the lease is lost.
+  /// Runs `body` until it returns or the lease is lost. Returns whether it has returned by itself.
   private func hold(
     _ lease: StoreLease, _ statements: LeaseStatements, _ body: @escaping @Sendable () async -> Void
-  ) async {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await StoreLease.$current.withValue(lease) { await body() } }
-      group.addTask { await self.keep(lease, statements) }
-      await group.next()
+  ) async -> Bool {
+    let hasReturned = await withTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        await StoreLease.$current.withValue(lease) { await body() }
+        return true
+      }
+      group.addTask {
+        await self.keep(lease, statements)
+        return false
+      }
+      let first = await group.next() ?? false
       group.cancelAll()
+      return first
     }
     // Not cancelled with the task, so that another process can continue at once.
     _ = await Task.detached { try? await self.extend(lease, statements, by: 0) }.value
+    return hasReturned
   }
 
   /// Extends a lease until the task is cancelled or the lease is lost.
@@ -61,10 +69,12 @@ extension Store {
   ) async throws -> T {
     let arguments: [SQLValue] = [.text(lease.name), .integer(lease.owner), .integer(lease.term)]
     do {
-      return try await writeFreely { transaction in
-        // Fails at the latest with the commit, so it costs no round trip.
-        try transaction.execute(statements.check, arguments)
-        return try body(transaction)
+      return try await StoreLease.$current.withValue(nil) {
+        try await write { transaction in
+          // Fails at the latest with the commit, so it costs no round trip.
+          try transaction.execute(statements.check, arguments)
+          return try body(transaction)
+        }
       }
     } catch let error as StoreError where error.engineCode == LeaseStatements.lostCode {
       throw StoreLease.lost

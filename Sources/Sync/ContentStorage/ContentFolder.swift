@@ -25,11 +25,7 @@ final class ContentFolder: ContentStore {
     self.folder = folder
     self.packs = packs
     self.store = store
-    for path in [folder, "\(folder)/contents", "\(folder)/uploads"] { try DiskFile.makeFolder(path) }
-    for number in 0..<256 {
-      try DiskFile.makeFolder("\(folder)/contents/\(Hexadecimal.text([UInt8(number)]))")
-    }
-    for path in ["\(folder)/contents", folder, "\(folder)/.."] { try DiskFile.syncFolder(path) }
+    try ContentFiles.makeFolders(in: folder)
   }
 
   func uploadPath(_ id: String) -> String { "\(folder)/uploads/\(id)" }

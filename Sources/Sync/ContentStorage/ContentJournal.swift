@@ -79,10 +79,7 @@ struct ContentJournal: Sendable {
   private func page(after sequence: Int64) throws -> [Entry] {
     try store.readSingleBlocking { transaction in
       try transaction.query(Self.pageSQL, [.integer(sequence), .int(Self.pendingFilesMax)]) { row in
-        guard let digest = SHA256Digest(bytes: try row.bytes(1)) else {
-          throw StoreError(.corrupt, "the hash of a content in the journal is not 32 bytes long")
-        }
-        return Entry(sequence: try row.integer(0), digest: digest)
+        Entry(sequence: try row.integer(0), digest: try row.digest(1))
       }
     }
   }

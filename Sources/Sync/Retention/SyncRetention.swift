@@ -2,6 +2,7 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import SyncContents
 
 /// Deletes expired data in small commits: uploads, old versions, deleted zones, messages, and unreferenced contents.
 struct SyncRetention: Sendable {
@@ -119,12 +120,7 @@ struct SyncRetention: Sendable {
       let dropped = try await store.write { transaction in
         let found = try transaction.query(
           ContentTable.unreferencedSQL, [.integer(beforeMs), .int(Self.batchRows)]
-        ) { row in
-          guard let digest = SHA256Digest(bytes: try row.bytes(0)) else {
-            throw StoreError(.corrupt, "the hash of a content is not 32 bytes long")
-          }
-          return digest
-        }
+        ) { try $0.digest(0) }
         for digest in found { try transaction.dropContent(digest) }
         return found
       }

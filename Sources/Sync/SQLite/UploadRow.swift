@@ -3,6 +3,7 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileService
 import CampanileStore
+import SyncContents
 
 /// An upload as stored.
 struct StoredUpload: Sendable, Hashable {
@@ -42,9 +43,7 @@ enum UploadRow {
     """
 
   static func upload(_ row: borrowing SQLRow) throws -> StoredUpload {
-    guard let digest = SHA256Digest(bytes: try row.bytes(4)) else {
-      throw StoreError(.corrupt, "the hash of an upload is not 32 bytes long")
-    }
+    let digest = try row.digest(4)
     var upload = StoredUpload(
       id: try row.text(0), zone: try row.text(1), recordType: try row.text(2), sizeBytes: try row.integer(3),
       digest: digest, isStrict: try row.bool(5), expiresAtMs: try row.integer(6))

@@ -3,6 +3,7 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileService
 import CampanileStore
+import SyncContents
 
 /// A version of an asset as stored.
 struct StoredVersion: Sendable, Hashable {
@@ -134,12 +135,7 @@ enum VersionRow {
     """
 
   static func version(_ row: borrowing SQLRow) throws -> StoredVersion {
-    let digest = try row.bytesIfPresent(7).map { bytes in
-      guard let digest = SHA256Digest(bytes: bytes) else {
-        throw StoreError(.corrupt, "the hash of a version is not 32 bytes long")
-      }
-      return digest
-    }
+    let digest = row.isNull(7) ? nil : try row.digest(7)
     return StoredVersion(
       name: try row.text(0), version: try row.integer(1), number: try row.integer(2), recordType: try row.text(3),
       syncTimeMs: try row.integer(4), recordCount: try row.integer(5), sizeBytes: try row.integer(6),

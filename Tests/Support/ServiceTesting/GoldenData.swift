@@ -2,6 +2,7 @@ import CampanilePostgreSQL
 package import CampanileStore
 import Foundation
 import TestSupport
+package import Testing
 
 /// Databases that versions of a service have written, as SQL text, with the answers that the service gave then.
 ///
@@ -23,11 +24,11 @@ package struct GoldenData: Sendable {
     return versions.isEmpty ? ["missing"] : versions
   }
 
-  /// The version to write; nil if there is none.
-  package static let writtenVersion = ProcessInfo.processInfo.environment["CAMPANILE_WRITE_GOLDEN"]
+  fileprivate static let writtenVersion = ProcessInfo.processInfo.environment["CAMPANILE_WRITE_GOLDEN"]
 
-  /// Writes the closed database at a path, and the answers.
-  package func write(_ version: String, _ path: String, answers: [String]) throws {
+  /// Writes the closed database at a path, and the answers, as the version that the environment names.
+  package func write(_ path: String, answers: [String]) throws {
+    let version = try #require(Self.writtenVersion)
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // A dump omits the number that marks the file as this service's.
     let mark = try Self.sqlite3(
@@ -62,5 +63,12 @@ package struct GoldenData: Sendable {
   /// Runs SQLite's command line, without recording its statements for the tests of their portability.
   private static func sqlite3(_ path: String, _ command: String) throws -> String {
     try ExternalProgram.run(["--unset=LD_PRELOAD", "sqlite3", path, command])
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Runs a test that writes golden data only if the environment names a version.
+  package static var whenWritingGoldenData: Self {
+    .enabled(if: GoldenData.writtenVersion != nil, "CAMPANILE_WRITE_GOLDEN names no version")
   }
 }
