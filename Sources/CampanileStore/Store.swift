@@ -69,16 +69,20 @@ public final class Store: Sendable {
   ///
   /// A body that has not started when the calling task is cancelled never runs.
   ///
+  /// - Parameter ahead: The body's first queries, evaluated only for a server.
   /// - Throws: `overloaded` if too many writes are waiting; `diskFull` or `unavailable` if the commit failed and
   ///   nothing was kept; `closed` after `close()`; `CancellationError` if cancelled before the start.
-  public func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+  public func write<T: Sendable>(
+    ahead: @autoclosure () -> ReadAhead? = nil, _ body: @escaping @Sendable (WriteTransaction) throws -> T
+  ) async throws -> T {
     if let leaseStatements, let lease = StoreLease.current, lease.store == ObjectIdentifier(self) {
       return try await write(under: lease, leaseStatements, body)
     }
-    guard let scope = CallScope.current else { return try await writer.write(nil, body) }
+    let ahead = readerThreads == nil ? nil : ahead()
+    guard let scope = CallScope.current else { return try await writer.write(nil, ahead, body) }
     let start = ContinuousClock.now
     defer { scope.addCommit(ns: (ContinuousClock.now - start).nanoseconds) }
-    return try await writer.write(scope, body)
+    return try await writer.write(scope, ahead, body)
   }
 
   /// Like `write`, on the caller's own thread, which waits. It must be a thread for blocking work; a handler must use

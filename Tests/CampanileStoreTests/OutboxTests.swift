@@ -47,7 +47,7 @@ private final class World: Sendable {
 @Suite struct OutboxTests {
   private func send(_ store: Store, _ texts: String..., key: String = "k", nowMs: Int64 = 1_000) async throws {
     for text in texts {
-      _ = try await store.write {
+      try await store.write {
         try $0.enqueue(topic: "t", key: key, payload: Array(text.utf8), nowMs: nowMs)
       }
     }
@@ -189,8 +189,11 @@ private final class World: Sendable {
       let relay = world.relay(store)
       try await send(store, "a")
       _ = try await relay.deliverDue()
-      let next = try await store.write { try $0.enqueue(topic: "t", key: "k", payload: [], nowMs: 1) }
-      #expect(next == 2)
+      try await send(store, "b")
+      let last = try await store.read {
+        try $0.queryOne("SELECT max(sequence) FROM store_outbox") { try $0.integer(0) }
+      }
+      #expect(last == 2)
     }
   }
 

@@ -11,11 +11,20 @@ extension SQLiteAttendanceRepository {
     _ entry: AttendanceEntry, meeting: Int64, eventMs: Int64?, etag: String, by caller: AttendanceCaller,
     idempotency: IdempotentRequest?
   ) async throws -> Attendance {
-    try await change(by: caller, idempotency) { context in
+    try await change(by: caller, ahead: ahead(entry.member, meeting, idempotency), idempotency) { context in
       try Self.audited(
         context.record(entry.status, of: entry.member, atMeeting: meeting, .recorded, eventMs: eventMs, etag: etag),
         "attendance.record", context)
     }
+  }
+
+  private func ahead(_ member: Int64, _ meeting: Int64, _ idempotency: IdempotentRequest?) -> ReadAhead {
+    let queries = [
+      idempotency?.key.query, MemberState.query(member, atMeeting: meeting), SQLQuery(CommitHeads.readSQL),
+      SQLQuery(AuditRow.lastSQL),
+    ]
+    // A record changes only its own member. The writes of a commit share the heads that they have read.
+    return ReadAhead(subject: AttendanceIDs.memberID(member), queries.compactMap { $0 })
   }
 
   func record(

@@ -63,9 +63,10 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
 
   /// Runs a caller's change in a transaction.
   func change<T: Sendable>(
-    by caller: AttendanceCaller, _ body: @escaping @Sendable (WriteContext) throws -> T
+    by caller: AttendanceCaller, ahead: @autoclosure () -> ReadAhead? = nil,
+    _ body: @escaping @Sendable (WriteContext) throws -> T
   ) async throws -> T {
-    try await storeWrite { transaction in
+    try await storeWrite(ahead: ahead()) { transaction in
       try body(
         WriteContext(
           transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, notifier: notifier, heads: heads,
@@ -75,10 +76,10 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
 
   /// Runs a change once for each request id. A repeated request returns the stored response.
   func change<M: ProtoMessage>(
-    by caller: AttendanceCaller, _ idempotency: IdempotentRequest?,
+    by caller: AttendanceCaller, ahead: @autoclosure () -> ReadAhead? = nil, _ idempotency: IdempotentRequest?,
     _ body: @escaping @Sendable (WriteContext) throws -> M
   ) async throws -> M {
-    try await change(by: caller) { context in
+    try await change(by: caller, ahead: ahead()) { context in
       if let reply = try storedReply(M.self, idempotency, context.transaction) { return reply }
       let reply = try body(context)
       try storeReply(reply, idempotency, context.transaction)

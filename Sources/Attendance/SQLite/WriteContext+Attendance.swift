@@ -27,6 +27,10 @@ struct MemberState: Sendable, Hashable {
       LEFT JOIN attendance AS a ON a.meeting_no = g.number AND a.member_no = m.number
     WHERE g.number = $2
     """
+  static func query(_ member: Int64, atMeeting number: Int64) -> SQLQuery {
+    SQLQuery(withMeetingSQL, [.integer(member), .integer(number)])
+  }
+
   /// The first columns of `withMeetingSQL` after those of the member's state.
   static let (memberColumn, meetingColumn) = (11, 12)
 
@@ -77,7 +81,7 @@ extension WriteContext {
     etag: String
   ) throws -> AttendanceChange {
     let found = try transaction.queryOne(
-      MemberState.withMeetingSQL, [.integer(member), .integer(number)],
+      MemberState.query(member, atMeeting: number),
       { row in
         (
           row.isNull(MemberState.memberColumn) ? nil : try MemberState(row),

@@ -5,9 +5,14 @@ extension PostgreSQLConnection {
   func forEachRow(
     _ sql: String, _ arguments: [SQLValue], allowed: StatementKinds, _ body: (borrowing SQLRow) throws -> Bool
   ) throws {
+    if let rows = try answer(to: sql, arguments) {
+      try rows.forEach(body)
+      return
+    }
     let stream = RowStream()
     let (command, first) = try retrying { () throws(StoreError) in
-      let command = try send(sql, arguments, allowed, isWanted: true, stream)
+      let command = try statement(sql, allowed)
+      try send(command, arguments, Command(kind: .statement, isWanted: true, stream: stream))
       return (command, try next(of: stream))
     }
     guard var result = first else { return }
@@ -37,13 +42,22 @@ extension PostgreSQLConnection {
     try rows(sql, arguments, .writing).changedCount
   }
 
-  func execute(_ sql: String, _ arguments: [SQLValue]) throws {
+  func execute(_ sql: String, _ arguments: [SQLValue]) throws { try execute(sql, arguments, missingRow: nil) }
+
+  /// Makes the server itself refuse the change, because COMMIT may follow in the same message.
+  func execute(_ sql: String, _ arguments: [SQLValue], orThrow error: StoreError) throws {
+    try execute(
+      "WITH changed AS (\(sql) RETURNING 1) SELECT 1 / count(*) FROM changed", arguments, missingRow: error)
+  }
+
+  private func execute(_ sql: String, _ arguments: [SQLValue], missingRow: StoreError?) throws {
     guard stage != .none else {
-      _ = try rows(sql, arguments, .writing)
+      _ = try rows(sql, arguments, .writing, missingRow)
       return
     }
     do throws(StoreError) {
-      try send(sql, arguments, .writing, isWanted: false)
+      let command = try statement(sql, .writing)
+      try send(command, arguments, Command(kind: .statement, missingRow: missingRow))
       try session.sendIfWorthwhile()
     } catch {
       throw explain(error)
@@ -71,10 +85,12 @@ extension PostgreSQLConnection {
   }
 
   /// Runs a statement and waits for its result.
-  private func rows(_ sql: String, _ arguments: [SQLValue], _ allowed: StatementKinds) throws(StoreError) -> ResultRows
-  {
+  private func rows(
+    _ sql: String, _ arguments: [SQLValue], _ allowed: StatementKinds, _ missingRow: StoreError? = nil
+  ) throws(StoreError) -> ResultRows {
     try retrying { () throws(StoreError) in
-      let command = try send(sql, arguments, allowed, isWanted: true)
+      let command = try statement(sql, allowed)
+      try send(command, arguments, Command(kind: .statement, isWanted: true, missingRow: missingRow))
       try settle()
       guard let result = session.takeWanted() else { throw session.end("a result is missing") }
       return ResultRows(result, command.columns)
@@ -109,16 +125,10 @@ extension PostgreSQLConnection {
   }
 
   /// Sends a statement, after BEGIN if it is the transaction's first.
-  @discardableResult
-  private func send(
-    _ sql: String, _ arguments: [SQLValue], _ allowed: StatementKinds, isWanted: Bool, _ stream: RowStream? = nil
-  ) throws(StoreError) -> PreparedCommand {
-    try refuseIfAborted()
-    let command = try statement(sql, allowed)
-    try parameters.fill(arguments, command.parameters)
+  func send(_ statement: PreparedCommand, _ arguments: [SQLValue], _ command: Command) throws(StoreError) {
+    try parameters.fill(arguments, statement.parameters)
     if stage == .requested { try begin() }
-    try session.send(Command(kind: .statement, isWanted: isWanted, stream: stream), command.name, parameters)
-    if command.changes { changeMark += 1 }
-    return command
+    try session.send(command, statement.name, parameters)
+    if statement.changes { changeMark += 1 }
   }
 }

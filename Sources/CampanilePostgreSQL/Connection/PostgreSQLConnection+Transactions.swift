@@ -66,6 +66,7 @@ extension PostgreSQLConnection {
     stage = .none
     deferredFailure = nil
     abortedBy = nil
+    forgetAnswers()
     session.silenceMsMax = opener.limits.silenceMsMax
   }
 
@@ -81,6 +82,7 @@ extension PostgreSQLConnection {
   }
 
   func rollBackToSavepoint() throws(StoreError) {
+    forgetAnswers()
     if session.needsSync { try session.sync() }
     try control(.rollBackToSavepoint, .rollBack)
     try control(.releaseSavepoint, .rollBack)

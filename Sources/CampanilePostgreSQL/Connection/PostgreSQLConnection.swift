@@ -23,6 +23,8 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   /// The number of transactions that this connection has begun.
   var token: Int64 = 0
   var sizeKnownUntil = ContinuousClock.now
+  /// The answers to queries asked ahead in this transaction.
+  var answers: [SQLQuery: AheadAnswer] = [:]
   let parameters = ParameterBuffer()
   /// The arguments of the lane's statement, which is sent between those of another statement.
   let laneParameters = ParameterBuffer()
@@ -57,6 +59,7 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
 
   /// Returns the prepared statement for a text. Waits for the server if it is new.
   func statement(_ sql: String, _ allowed: StatementKinds) throws(StoreError) -> PreparedCommand {
+    try refuseIfAborted()
     if let known = statements.find(sql) {
       guard allowed.contains(known.kind) else { throw refusedKind(allowed) }
       return known

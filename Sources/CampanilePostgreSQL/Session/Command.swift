@@ -1,3 +1,5 @@
+import CampanileStore
+
 /// A message sent to the server, whose answer is due.
 struct Command {
   enum Kind: UInt8 {
@@ -9,6 +11,10 @@ struct Command {
   var isWanted = false
   /// Receives the rows one by one as they arrive; nil for a result that is complete at its end.
   var stream: RowStream?
+  /// Receives the result for a later use.
+  var answer: AheadAnswer?
+  /// The error if a change that must change a row has changed none.
+  var missingRow: StoreError?
 
   static var sync: Command { Command(kind: .sync) }
 }

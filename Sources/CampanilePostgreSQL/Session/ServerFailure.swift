@@ -15,7 +15,10 @@ struct ServerFailure {
     let message = Self.withoutValues(Self.field(result, UInt8(ascii: "M")) ?? "unknown error", state)
     self.command = command
     endsSession = severity == "FATAL" || severity == "PANIC"
-    error = StoreError(Self.code(for: state), message, path: place, engineCode: state)
+    // Only the statement around such a change divides by zero.
+    error =
+      (state == "22012" ? command.missingRow : nil)
+      ?? StoreError(Self.code(for: state), message, path: place, engineCode: state)
   }
 
   private static func field(_ result: OpaquePointer, _ code: UInt8) -> String? {

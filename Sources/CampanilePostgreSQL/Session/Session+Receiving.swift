@@ -6,11 +6,22 @@ extension Session {
   func waitForAll() throws(StoreError) {
     if let lost { throw lost }
     if needsSync { try sync() }
+    try wait { false }
+  }
+
+  /// Waits until a query asked ahead is answered, or has failed.
+  func wait(for answer: AheadAnswer) throws(StoreError) {
+    try wait { answer.rows != nil }
+  }
+
+  /// Waits until a condition holds or all commands are answered.
+  private func wait(until isOver: () -> Bool) throws(StoreError) {
     takeAvailable()
-    guard !commands.isEmpty else { return }
-    counters.addRoundTrip()
-    while !commands.isEmpty {
+    var isCounted = false
+    while !commands.isEmpty, !isOver() {
       if let lost { throw lost }
+      if !isCounted { counters.addRoundTrip() }
+      isCounted = true
       try waitForSocket(orWritable: try hasUnsentBytes())
       takeAvailable()
     }
@@ -92,6 +103,7 @@ extension Session {
         commitAnswer = CommitAnswer(tag: tag, warning: notices.warning)
       }
       if let stream = command.stream { return stream.append(result) }
+      if let answer = command.answer { return answer.set(result) }
       if command.isWanted {
         wanted = result
         return

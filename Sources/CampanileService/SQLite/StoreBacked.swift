@@ -15,10 +15,14 @@ public protocol StoreBacked: Sendable {
 
 extension StoreBacked {
   /// Performs a write, which is durable when the function returns.
+  ///
+  /// - Parameter ahead: The body's first queries, evaluated only for a server.
   public func storeWrite<T: Sendable>(
-    _ body: @escaping @Sendable (WriteTransaction) throws -> T
+    ahead: @autoclosure () -> ReadAhead? = nil, _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
-    try await RPCError.convertingStoreErrors { try await store.write(body) }
+    do { return try await store.write(ahead: ahead(), body) } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
   }
 
   /// Performs several queries on one snapshot.

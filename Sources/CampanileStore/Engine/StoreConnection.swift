@@ -15,6 +15,13 @@ package protocol StoreConnection: AnyObject, Sendable {
   func execute(_ sql: String, _ arguments: [SQLValue]) throws
   /// Runs a change and returns the number of changed rows.
   func executeCounting(_ sql: String, _ arguments: [SQLValue]) throws -> Int
+  /// Runs a change that must change at least one row, and otherwise throws `error`, possibly later as `execute`.
+  func execute(_ sql: String, _ arguments: [SQLValue], orThrow error: StoreError) throws
+  /// Sends queries that the writes of the open transaction will run. Their failures are reported as those of `execute`.
+  func askAhead(_ queries: [SQLQuery])
+  /// Discards the answers to queries asked ahead, because a write may have changed what they read.
+  func forgetAnswers(to queries: [SQLQuery])
+  func forgetAnswers()
   /// Runs several statements without arguments, for a migration.
   func runScript(_ sql: String) throws(StoreError)
   func hasTable(_ name: String) throws -> Bool

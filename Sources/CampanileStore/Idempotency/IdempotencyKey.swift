@@ -10,6 +10,15 @@ public struct IdempotencyKey: Sendable, Hashable {
     self.method = method
     self.requestID = requestID
   }
+
+  /// The query of `storedReply`.
+  public var query: SQLQuery {
+    SQLQuery(
+      """
+      SELECT request_hash, reply, expires_at_ms FROM store_idempotency
+      WHERE principal = $1 AND method = $2 AND request_id = $3
+      """, [.text(principal), .text(method), .text(requestID)])
+  }
 }
 
 /// The retention of stored replies.
@@ -23,13 +32,10 @@ extension WriteTransaction {
   ///
   /// - Throws: `requestIDReused` if the id was used for a different request.
   public func storedReply(_ key: IdempotencyKey, requestHash: [UInt8], nowMs: Int64) throws -> [UInt8]? {
-    let found = try queryOne(
-      """
-      SELECT request_hash, reply FROM store_idempotency
-      WHERE principal = $1 AND method = $2 AND request_id = $3 AND expires_at_ms > $4
-      """, [.text(key.principal), .text(key.method), .text(key.requestID), .integer(nowMs)]
-    ) { row in (hash: try row.bytes(0), reply: try row.bytes(1)) }
-    guard let found else { return nil }
+    let found = try queryOne(key.query) { row in
+      (hash: try row.bytes(0), reply: try row.bytes(1), expiresAtMs: try row.integer(2))
+    }
+    guard let found, found.expiresAtMs > nowMs else { return nil }
     guard found.hash == requestHash else {
       throw StoreError(.requestIDReused, "the request id was used before for a different request")
     }

@@ -41,49 +41,52 @@ extension WriteTransaction {
   ///
   /// - Parameter trace: The trace that the delivery continues; by default that of the current call.
   /// - Throws: `overloaded` if `pendingMax` messages are pending.
-  @discardableResult
   public func enqueue(
     topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,
     trace: TraceContext? = CallScope.trace
-  ) throws -> Int64 {
-    let pending = try bump("outbox.pending", by: 1)
-    guard pending <= pendingMax else {
-      throw StoreError(.overloaded, "\(pendingMax) messages are pending in the outbox")
-    }
-    let sequence = try bump("outbox.sequence", by: 1)
+  ) throws {
+    try execute(
+      "UPDATE store_counters SET value = value + 1 WHERE name = 'outbox.pending' AND value < $1",
+      [.integer(pendingMax)],
+      orThrow: StoreError(.overloaded, "\(pendingMax) messages are pending in the outbox"))
+    try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
+  }
+
+  private func insertMessage(
+    topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext?
+  ) throws {
+    try execute(
+      "UPDATE store_counters SET value = value + 1 WHERE name = 'outbox.sequence'",
+      orThrow: StoreError(.corrupt, "the counter outbox.sequence is missing"))
     // Random instead of the sequence, because a database restored from a backup reuses sequences.
     let id = HexadecimalDigits(.random(in: .min ... .max)).text + HexadecimalDigits(.random(in: .min ... .max)).text
     try execute(
       """
       INSERT INTO store_outbox
         (sequence, message_id, topic, message_key, payload, created_at_ms, next_attempt_at_ms, trace)
-      VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
+      VALUES ((SELECT value FROM store_counters WHERE name = 'outbox.sequence'), $1, $2, $3, $4, $5, $5, $6)
       """,
       [
-        .integer(sequence), .text(id), .text(topic), .text(key), .blob(payload), .integer(nowMs), .text(trace?.text),
+        .text(id), .text(topic), .text(key), .blob(payload), .integer(nowMs), .text(trace?.text),
       ])
-    return sequence
   }
 
   /// Adds a message to the outbox and removes the pending ones of its topic and key, for states of which only the
-  /// latest matters. A delivery in progress ends before this one begins, and is not retried. Throws as `enqueue`.
-  @discardableResult
+  /// latest matters. A delivery in progress ends before this one begins, and is not retried. `pendingMax` does not apply.
   public func enqueueLatest(
-    topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,
-    trace: TraceContext? = CallScope.trace
-  ) throws -> Int64 {
-    let replaced = try executeCounting(
-      "DELETE FROM store_outbox WHERE topic = $1 AND message_key = $2 AND is_dead = 0", [.text(topic), .text(key)])
-    if replaced > 0 { _ = try bump("outbox.pending", by: -Int64(replaced)) }
-    return try enqueue(topic: topic, key: key, payload: payload, nowMs: nowMs, pendingMax: pendingMax, trace: trace)
+    topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext? = CallScope.trace
+  ) throws {
+    let condition = "topic = $1 AND message_key = $2 AND is_dead = 0"
+    let arguments: [SQLValue] = [.text(topic), .text(key)]
+    try addPending("1 - (SELECT count(*) FROM store_outbox WHERE \(condition))", arguments)
+    try execute("DELETE FROM store_outbox WHERE \(condition)", arguments)
+    try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
   }
 
-  /// Adds to a counter of the store and returns its new value.
-  func bump(_ name: String, by amount: Int64) throws -> Int64 {
-    let value = try queryOne(
-      "UPDATE store_counters SET value = value + $1 WHERE name = $2 RETURNING value", [.integer(amount), .text(name)]
-    ) { try $0.integer(0) }
-    guard let value else { throw StoreError(.corrupt, "the counter \(name) is missing") }
-    return value
+  /// Adds an expression to the number of pending messages.
+  func addPending(_ amount: String, _ arguments: [SQLValue] = []) throws {
+    try execute(
+      "UPDATE store_counters SET value = value + \(amount) WHERE name = 'outbox.pending'", arguments,
+      orThrow: StoreError(.corrupt, "the counter outbox.pending is missing"))
   }
 }

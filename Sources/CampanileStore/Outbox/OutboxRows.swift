@@ -52,14 +52,20 @@ extension ReadTransaction {
 extension WriteTransaction {
   /// Deletes a delivered message.
   func settleDelivered(_ sequence: Int64) throws {
-    let count = try executeCounting(
-      "DELETE FROM store_outbox WHERE sequence = $1 AND is_dead = 0", [.integer(sequence)])
-    if count > 0 { _ = try bump("outbox.pending", by: -1) }
+    try removePending(sequence)
+    try execute("DELETE FROM store_outbox WHERE sequence = $1 AND is_dead = 0", [.integer(sequence)])
+  }
+
+  /// Subtracts a message from the number of pending ones, if it is still pending.
+  private func removePending(_ sequence: Int64) throws {
+    try addPending(
+      "0 - (SELECT count(*) FROM store_outbox WHERE sequence = $1 AND is_dead = 0)", [.integer(sequence)])
   }
 
   /// Records a failed delivery and the time of the next attempt; nil makes the message a dead letter.
   func settleFailed(_ sequence: Int64, attempts: Int, nextAttemptAtMs: Int64?, reason: String) throws {
-    let count = try executeCounting(
+    if nextAttemptAtMs == nil { try removePending(sequence) }
+    try execute(
       """
       UPDATE store_outbox SET attempts = $1, next_attempt_at_ms = $2, is_dead = $3, last_error = $4
       WHERE sequence = $5 AND is_dead = 0
@@ -68,7 +74,6 @@ extension WriteTransaction {
         .int(attempts), .integer(nextAttemptAtMs ?? 0), .bool(nextAttemptAtMs == nil),
         .text(String(reason.prefix(500))), .integer(sequence),
       ])
-    if count > 0, nextAttemptAtMs == nil { _ = try bump("outbox.pending", by: -1) }
   }
 }
 
@@ -89,7 +94,7 @@ extension Store {
         UPDATE store_outbox SET is_dead = 0, attempts = 0, next_attempt_at_ms = $1
         WHERE sequence = $2 AND is_dead = 1
         """, [.integer(nowMs), .integer(sequence)])
-      if count > 0 { _ = try transaction.bump("outbox.pending", by: 1) }
+      if count > 0 { try transaction.addPending("1") }
       return count > 0
     }
   }

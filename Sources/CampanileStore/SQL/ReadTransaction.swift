@@ -51,6 +51,10 @@ public class ReadTransaction {
     return found
   }
 
+  public final func queryOne<T>(_ query: SQLQuery, _ map: (borrowing SQLRow) throws -> T) throws -> T? {
+    try queryOne(query.sql, query.arguments, map)
+  }
+
   /// Calls `body` with each row until it returns false. For results that do not fit into memory.
   public final func forEach(
     _ sql: String, _ arguments: [SQLValue] = [], _ body: (borrowing SQLRow) throws -> Bool
@@ -85,6 +89,12 @@ public final class WriteTransaction: ReadTransaction {
   /// A server's engine sends it without waiting. Its failure is then thrown by a later statement or by the commit, and
   /// fails this write only.
   public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws { try usable().execute(sql, arguments) }
+
+  /// Runs an INSERT, UPDATE or DELETE that must change at least one row, and otherwise throws `error`. Like `execute`,
+  /// it does not wait for a server.
+  public func execute(_ sql: String, _ arguments: [SQLValue] = [], orThrow error: StoreError) throws {
+    try usable().execute(sql, arguments, orThrow: error)
+  }
 
   /// Runs an INSERT, UPDATE or DELETE and returns the number of changed rows. On a server, this waits for an answer.
   public func executeCounting(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {

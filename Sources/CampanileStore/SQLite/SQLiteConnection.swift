@@ -73,6 +73,15 @@ final class SQLiteConnection: StoreConnection, @unchecked Sendable {
     return Int(sqlite3_changes64(handle))
   }
 
+  func execute(_ sql: String, _ arguments: [SQLValue], orThrow error: StoreError) throws {
+    guard try executeCounting(sql, arguments) > 0 else { throw error }
+  }
+
+  // Asking ahead gains nothing without a network.
+  func askAhead(_ queries: [SQLQuery]) {}
+  func forgetAnswers(to queries: [SQLQuery]) {}
+  func forgetAnswers() {}
+
   func runScript(_ sql: String) throws(StoreError) {
     do {
       try queue.unsafeReentrantWrite { try $0.execute(sql: sql) }

@@ -11,6 +11,8 @@ struct BatchTransaction {
   /// Writes whose own body failed, with their errors. They do not affect the other writes.
   private(set) var failed: [(PendingWrite, any Error)] = []
   private var usesSavepoints = false
+  /// The number of next writes whose queries were asked, or will run without.
+  private var askedCount = 0
   private let onBegin: (@Sendable () -> Void)?
 
   init(_ connection: any StoreConnection, onBegin: (@Sendable () -> Void)?) throws(StoreError) {
@@ -20,6 +22,24 @@ struct BatchTransaction {
     onBegin?()
   }
 
+  /// Sends the first queries of a write and of those that follow it, up to the first one whose queries are not known.
+  ///
+  /// Call before every `add`. After a restart, writes run one by one, and their queries with them.
+  mutating func askAhead(_ item: PendingWrite, _ following: ArraySlice<PendingWrite>) {
+    if askedCount > 0 { return askedCount -= 1 }
+    guard !usesSavepoints, let first = item.ahead else { return }
+    var queries = first.queries
+    var subjects: Set<String> = first.subject.map { [$0] } ?? []
+    for next in following {
+      guard let ahead = next.ahead else { break }
+      askedCount += 1
+      // An earlier one with the same subject will have changed what this one reads.
+      if let subject = ahead.subject, !subjects.insert(subject).inserted { continue }
+      queries += ahead.queries
+    }
+    connection.askAhead(queries)
+  }
+
   /// Runs one write.
   ///
   /// - Throws: Only if the whole transaction is lost. `item` is then not in `failed`, but may be in `joined`.
@@ -27,6 +47,7 @@ struct BatchTransaction {
     let hasSavepoint = usesSavepoints && !joined.isEmpty
     if hasSavepoint { try connection.setSavepoint() }
     let markBefore = connection.changeMark
+    defer { forgetAnswers(after: item) }
     do {
       let transaction = WriteTransaction(connection, usesSavepoint: usesSavepoints)
       defer { transaction.invalidate() }
@@ -108,6 +129,11 @@ struct BatchTransaction {
         throw error
       }
     }
+  }
+
+  /// A write may have changed what its own queries read, and an unknown one what any query reads.
+  private func forgetAnswers(after item: PendingWrite) {
+    if let ahead = item.ahead { connection.forgetAnswers(to: ahead.queries) } else { connection.forgetAnswers() }
   }
 
   private func lost(because cause: StoreError?) -> StoreError {

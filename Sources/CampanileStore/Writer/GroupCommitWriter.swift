@@ -51,11 +51,13 @@ final class GroupCommitWriter: Sendable {
 
   /// Queues a body and waits for the commit that includes it.
   ///
-  /// - Parameter scope: Bound while the body runs.
+  /// - Parameters:
+  ///   - scope: Bound while the body runs.
+  ///   - ahead: The body's first queries.
   func write<T: Sendable>(
-    _ scope: CallScope?, _ body: @escaping @Sendable (WriteTransaction) throws -> T
+    _ scope: CallScope?, _ ahead: ReadAhead?, _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
-    let item = TypedWrite(scope, body)
+    let item = TypedWrite(scope, ahead, body)
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         item.continuation = continuation
@@ -146,6 +148,7 @@ final class GroupCommitWriter: Sendable {
         }
         guard let item = rest.popFirst() else { break }
         current = item
+        transaction.askAhead(item, rest)
         try transaction.add(item)
         current = nil
       }

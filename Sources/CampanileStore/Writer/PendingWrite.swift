@@ -13,6 +13,10 @@ class PendingWrite: @unchecked Sendable {
   }
 
   private let stage = Atomic(Stage.created)
+  /// The queries to ask before the write runs; nil if they are not known.
+  let ahead: ReadAhead?
+
+  init(_ ahead: ReadAhead?) { self.ahead = ahead }
 
   /// Advances the stage. Returns false if it is no longer `from`.
   final func advance(from: Stage, to next: Stage) -> Bool {
@@ -36,9 +40,10 @@ final class TypedWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
   /// Set before the write is queued; used once, after it has left the queue.
   var continuation: UnsafeContinuation<Value, any Error>?
 
-  init(_ scope: CallScope?, _ body: @escaping @Sendable (WriteTransaction) throws -> Value) {
+  init(_ scope: CallScope?, _ ahead: ReadAhead?, _ body: @escaping @Sendable (WriteTransaction) throws -> Value) {
     self.scope = scope
     self.body = body
+    super.init(ahead)
   }
 
   override func run(in transaction: WriteTransaction) throws {
@@ -67,7 +72,10 @@ final class BlockingWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
   private let done = DispatchSemaphore(value: 0)
   private var result = Result<Value, any Error>.failure(StoreError(.unavailable, "the write did not run"))
 
-  init(_ body: @escaping @Sendable (WriteTransaction) throws -> Value) { self.body = body }
+  init(_ body: @escaping @Sendable (WriteTransaction) throws -> Value) {
+    self.body = body
+    super.init(nil)
+  }
 
   override func run(in transaction: WriteTransaction) throws { result = .success(try body(transaction)) }
 

@@ -13,40 +13,28 @@ struct CountChange: Sendable, Hashable {
 }
 
 extension WriteTransaction {
-  /// Adds to a bucket's counts. Returns false if the user has no such bucket.
-  func addToBucket(_ id: String, _ change: CountChange, user: String) throws -> Bool {
-    try executeCounting(
-      """
-      UPDATE buckets SET notification_count = notification_count + $1, unread_count = unread_count + $2
-      WHERE user_id = $3 AND id = $4
-      """, [.integer(change.notifications), .integer(change.unread), .text(user), .text(id)]) > 0
-  }
-
-  /// Adds to the user's counts. Returns false if the result would exceed `notificationsMax` notifications.
-  func addToUser(_ user: String, _ change: CountChange, notificationsMax: Int? = nil) throws -> Bool {
-    try executeCounting(
-      """
-      UPDATE users SET notification_count = notification_count + $1, unread_count = unread_count + $2
-      WHERE user_id = $3 AND notification_count <= $4
-      """,
-      [
-        .integer(change.notifications), .integer(change.unread), .text(user),
-        .integer(notificationsMax.map { Int64($0) - change.notifications } ?? .max),
-      ]) > 0
-  }
-
   /// Adds the changes of several buckets to their counts, and the sum to the user's.
   func addCounts(_ changes: [String: CountChange], user: String) throws {
     var sum = CountChange()
     for (bucketID, change) in changes where change != CountChange() {
-      guard try addToBucket(bucketID, change, user: user) else {
-        throw StoreError(.corrupt, "the bucket of a notification is missing")
-      }
+      try add(
+        change, to: "buckets", "user_id = $3 AND id = $4", [.text(user), .text(bucketID)],
+        orThrow: StoreError(.corrupt, "the bucket of a notification is missing"))
       sum += change
     }
-    guard try sum == CountChange() || addToUser(user, sum) else {
-      throw StoreError(.corrupt, "the row of a user is missing")
-    }
+    guard sum != CountChange() else { return }
+    try add(
+      sum, to: "users", "user_id = $3", [.text(user)], orThrow: StoreError(.corrupt, "the row of a user is missing"))
+  }
+
+  private func add(
+    _ change: CountChange, to table: String, _ condition: String, _ key: [SQLValue], orThrow error: StoreError
+  ) throws {
+    try execute(
+      """
+      UPDATE \(table) SET notification_count = notification_count + $1, unread_count = unread_count + $2
+      WHERE \(condition)
+      """, [.integer(change.notifications), .integer(change.unread)] + key, orThrow: error)
   }
 }
 

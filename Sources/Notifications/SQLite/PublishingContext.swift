@@ -11,6 +11,8 @@ struct BucketState: Sendable, Hashable {
     SELECT owner_id, role, share_expires_at_ms, share_count, is_muted, snoozed_until_ms, quiet_hours_json
     FROM buckets WHERE user_id = $1 AND id = $2 AND deleted_at_ms IS NULL
     """
+  static func query(_ id: String, of user: String) -> SQLQuery { SQLQuery(selectSQL, [.text(user), .text(id)]) }
+
   static let membersSQL = "SELECT user_id FROM buckets WHERE id = $1 AND owner_id = $2 AND owner_id <> ''"
 
   /// The owner; empty in the owner's own row.
@@ -66,6 +68,8 @@ struct UserState: Sendable, Hashable {
     SELECT notification_count, has_quiet_hours, settings_json FROM users WHERE user_id = $1
     """
 
+  static func query(_ user: String) -> SQLQuery { SQLQuery(selectSQL, [.text(user)]) }
+
   var notificationCount: Int64
   /// Nil unless the user has quiet hours or a time zone.
   var settings: UserSettings?
@@ -107,7 +111,7 @@ struct PublishingContext {
 
   mutating func user(_ id: String, _ transaction: WriteTransaction) throws -> UserState? {
     if let known = users[id] { return known }
-    let state = try transaction.queryOne(UserState.selectSQL, [.text(id)], UserState.init)
+    let state = try transaction.queryOne(UserState.query(id), UserState.init)
     users[id] = .some(state)
     return state
   }
@@ -115,7 +119,7 @@ struct PublishingContext {
   mutating func bucket(_ id: String, of user: String, _ transaction: WriteTransaction) throws -> BucketState? {
     let key = BucketKey(user: user, bucketID: id)
     if let known = buckets[key] { return known }
-    let state = try transaction.queryOne(BucketState.selectSQL, [.text(user), .text(id)]) { try BucketState($0) }
+    let state = try transaction.queryOne(BucketState.query(id, of: user)) { try BucketState($0) }
     buckets[key] = .some(state)
     return state
   }

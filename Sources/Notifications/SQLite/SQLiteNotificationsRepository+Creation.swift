@@ -24,7 +24,7 @@ extension SQLiteNotificationsRepository {
   func createNotification(
     _ draft: NotificationDraft, user: String, idempotency: IdempotentRequest?
   ) async throws -> Notification {
-    try await storeWrite { transaction in
+    try await storeWrite(ahead: ahead(draft, user: user, idempotency)) { transaction in
       if let notification = try storedReply(Notification.self, idempotency, transaction) { return notification }
       // A write with a savepoint may be rolled back alone. Any other leaves its counts to the end of the commit.
       let isShared = !transaction.usesSavepoint
@@ -39,6 +39,14 @@ extension SQLiteNotificationsRepository {
       try storeReply(notification, idempotency, transaction)
       return notification
     }
+  }
+
+  /// The publications of a commit share what the first of them has read, so that none needs another one's queries.
+  private func ahead(_ draft: NotificationDraft, user: String, _ idempotency: IdempotentRequest?) -> ReadAhead {
+    let queries = [
+      idempotency?.key.query, BucketState.query(draft.notification.bucketId, of: user), UserState.query(user),
+    ]
+    return ReadAhead(subject: nil, queries.compactMap { $0 })
   }
 
   func createNotifications(

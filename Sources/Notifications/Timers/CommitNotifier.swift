@@ -63,7 +63,7 @@ final class CommitNotifier: Sendable {
     for user in alarms.seal().sorted() {
       // Bounded by the number of users: one message each.
       try transaction.enqueueLatest(
-        topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), pendingMax: .max, trace: traces[user])
+        topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), trace: traces[user])
     }
   }
 

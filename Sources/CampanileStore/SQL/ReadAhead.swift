@@ -1,0 +1,26 @@
+/// A query with its arguments.
+public struct SQLQuery: Sendable, Hashable {
+  public var sql: String
+  public var arguments: [SQLValue]
+
+  public init(_ sql: String, _ arguments: [SQLValue] = []) {
+    self.sql = sql
+    self.arguments = arguments
+  }
+}
+
+/// The queries with which a write begins. A server answers those of many waiting writes together, so that a commit
+/// waits for the network once instead of once for each write.
+///
+/// The body runs the same queries as if they had not been asked, before it changes anything. SQLite ignores them.
+public struct ReadAhead: Sendable {
+  /// What the body changes of the results of other queries than its own, for example a member. Nil if nothing. Of
+  /// several waiting writes with the same subject, only the first asks ahead.
+  public var subject: String?
+  public var queries: [SQLQuery]
+
+  public init(subject: String?, _ queries: [SQLQuery]) {
+    self.subject = subject
+    self.queries = queries
+  }
+}
