@@ -131,6 +131,7 @@ public final class ActivitiesComponent: Sendable {
     var configuration = configuration
     configuration.onBegin = {
       stateWriter.pending.begin()
+      stateWriter.notifier.begin()
       deliveryNotifier.begin()
     }
     configuration.beforeCommit = { transaction in

@@ -89,7 +89,6 @@ import Testing
     (NotificationChangeLog.firstSQL, "sqlite_autoindex_changes_1"),
     (NotificationChangeLog.ofUserSQL, "changes_user "),
     (NotificationChangeLog.ofBucketSQL, "changes_user "),
-    (NotificationChangeLog.insertSQL, "sqlite_autoindex_changes_1"),
     (NotificationChangeLog.compactedSQL, "sqlite_autoindex_users_1"),
     (ChangeLogCompactor.batchSQL, "sqlite_autoindex_changes_1"),
     (ChangeLogCompactor.dropSQL, "sqlite_autoindex_changes_1"),

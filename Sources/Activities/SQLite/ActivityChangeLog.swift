@@ -26,7 +26,7 @@ enum ActivityChangeLog {
     """
   static let insertSQL = """
     INSERT INTO changes (sequence, user_id, kind, activity_id, at_ms)
-    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4)
+    VALUES ($1, $2, $3, $4, $5)
     """
 
   static func change(_ row: borrowing SQLRow) throws -> LoggedActivityChange {
@@ -42,9 +42,10 @@ extension WriteTransaction {
   /// Appends a change and marks its user for notification after the commit.
   func log(_ kind: LoggedActivityChange.Kind, _ activity: StoredActivity, atMs: Int64, _ notifier: AlarmSchedule) throws
   {
-    try execute(
-      ActivityChangeLog.insertSQL,
-      [.text(activity.user), .integer(kind.rawValue), .text(activity.id), .integer(atMs)])
-    notifier.changed(activity.user)
+    try notifier.log(activity.user, self) { sequence in
+      try execute(
+        ActivityChangeLog.insertSQL,
+        [.integer(sequence), .text(activity.user), .integer(kind.rawValue), .text(activity.id), .integer(atMs)])
+    }
   }
 }

@@ -15,6 +15,8 @@ public final class AlarmSchedule: Sendable {
     var sealed: Set<String> = []
     var earliestMs: Int64?
     var planMs = Int64.max
+    /// The last sequence of the change log; nil until the running transaction has read it.
+    var sequence: Int64?
   }
 
   private let state = Mutex(State())
@@ -23,6 +25,21 @@ public final class AlarmSchedule: Sendable {
   public let signal = WakeSignal()
 
   public init(hub: WatchHub) { self.hub = hub }
+
+  /// Runs when a transaction begins, because an earlier one may have been undone.
+  public func begin() { state.withLock { $0.sequence = nil } }
+
+  /// Appends a user's change to the log by `insert`, which gets its sequence, and marks the user as changed.
+  public func log(_ user: String, _ transaction: WriteTransaction, _ insert: (Int64) throws -> Void) throws {
+    let last =
+      try state.withLock { $0.sequence } ?? transaction.queryOne(ChangeLogTable.lastSQL) { try $0.integer(0) } ?? 0
+    try insert(last + 1)
+    state.withLock { state in
+      // A write that may be undone alone must not leave a gap.
+      state.sequence = transaction.usesSavepoint ? nil : last + 1
+      state.users.insert(user)
+    }
+  }
 
   /// Marks a user as changed.
   public func changed(_ user: String) { state.withLock { _ = $0.users.insert(user) } }

@@ -26,7 +26,7 @@ enum NotificationChangeLog {
     """
   static let insertSQL = """
     INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, trace)
-    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4, $5, $6, $7, $8)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     """
 
   /// Maps a row, without the object that it refers to.
@@ -62,14 +62,15 @@ extension WriteTransaction {
     _ kind: LoggedChange.Kind, bucketID: String, notificationID: String, movedFrom: String? = nil,
     isAlert: Bool = false, atMs: Int64, user: String, _ notifier: CommitNotifier
   ) throws {
-    try execute(
-      NotificationChangeLog.insertSQL,
-      [
-        .text(user), .integer(kind.rawValue), .text(bucketID), .text(notificationID), .text(movedFrom),
-        .integer(atMs), .bool(isAlert),
-        // Only alerts are sent to another service one by one.
-        .text(isAlert ? CallScope.trace?.text : nil),
-      ])
-    notifier.changed(user)
+    try notifier.log(user, self) { sequence in
+      try execute(
+        NotificationChangeLog.insertSQL,
+        [
+          .integer(sequence), .text(user), .integer(kind.rawValue), .text(bucketID), .text(notificationID),
+          .text(movedFrom), .integer(atMs), .bool(isAlert),
+          // Only alerts are sent to another service one by one.
+          .text(isAlert ? CallScope.trace?.text : nil),
+        ])
+    }
   }
 }

@@ -45,6 +45,7 @@ extension SQLiteNotificationsRepository {
   private func ahead(_ draft: NotificationDraft, user: String, _ idempotency: IdempotentRequest?) -> ReadAhead {
     let queries = [
       idempotency?.key.query, BucketState.query(draft.notification.bucketId, of: user), UserState.query(user),
+      SQLQuery(ChangeLogTable.lastSQL),
     ]
     return ReadAhead(subject: nil, queries.compactMap { $0 })
   }

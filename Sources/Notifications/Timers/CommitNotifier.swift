@@ -26,6 +26,7 @@ final class CommitNotifier: Sendable {
 
   /// Discards the state of an earlier transaction when a new one begins.
   func begin() {
+    alarms.begin()
     publishing.withLock { $0 = nil }
     traces.withLock { if !$0.isEmpty { $0 = [:] } }
   }
@@ -47,9 +48,19 @@ final class CommitNotifier: Sendable {
   /// buckets.
   func settle(_ transaction: WriteTransaction) throws { try takeContext()?.finish(transaction) }
 
+  /// Appends a user's change to the log by `insert`, which gets its sequence, and marks the user as changed.
+  func log(_ user: String, _ transaction: WriteTransaction, _ insert: (Int64) throws -> Void) throws {
+    try alarms.log(user, transaction, insert)
+    traceChange(user)
+  }
+
   /// Marks a user as changed.
   func changed(_ user: String) {
     alarms.changed(user)
+    traceChange(user)
+  }
+
+  private func traceChange(_ user: String) {
     if let trace = CallScope.trace { traces.withLock { $0[user] = trace } }
   }
 
