@@ -12,12 +12,9 @@ extension MessageGenerator {
   func tableBody(_ source: inout SourceText) throws {
     guard fields.count <= 64 else { throw ContractError("\(message.fullName): more than 64 fields") }
     try table(&source)
-    source.line("")
-    source.line("\(access)var fieldStorage: MessageStorage")
-    source.line("\(access)init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }", "")
-    // Not left to the protocol's extension: callers would have to import its module.
-    source.inlined(options)
-    source.line("\(access)init() { fieldStorage = MessageStorage(Self.layout) }", "")
+    // The only stored property, which `StoredMessage.fieldStorage` reads. A public one would add four functions.
+    source.line("private var _storage: MessageStorage", "")
+    source.line("\(access)init() { _storage = MessageStorage(Self.layout) }", "")
     try tableProperties(&source)
     tableInitializer(&source)
   }
@@ -31,7 +28,7 @@ extension MessageGenerator {
     }
     let list = classes.isEmpty ? "" : ", [\(classes.joined(separator: ", "))]"
     source.line(
-      "\(access)static let layout = MessageLayout(\(literal(message.fullName)), "
+      "private static let layout = MessageLayout(\(literal(message.fullName)), "
         + "\(literal(parts.joined(separator: " ")))\(list))")
   }
 
@@ -101,11 +98,11 @@ extension MessageGenerator {
       source.inlined(options)
       source.block("\(access)var \(field.name): \(Self.declared(field))") { source in
         source.line("get { \(getter(field, index)) }")
-        source.line("set { MessageStorage.unique(&fieldStorage).set(\(index), \(argument(field, "newValue"))) }")
+        source.line("set { uniqueStorage().set(\(index), \(argument(field, "newValue"))) }")
         if let type = inPlaceType(field) {
           source.block("_modify") { source in
             source.line(
-              "let fields = MessageStorage.unique(&fieldStorage)", "defer { fields.changed(\(index)) }",
+              "let fields = uniqueStorage()", "defer { fields.changed(\(index)) }",
               "yield &fields.change(\(index), \(type.name)(\(type.empty))).value")
           }
         }
@@ -200,7 +197,7 @@ extension MessageGenerator {
         source.line("default: nil", "}")
       }
       source.block("set") { source in
-        source.line("let fields = MessageStorage.unique(&fieldStorage)", "switch newValue {")
+        source.line("let fields = uniqueStorage()", "switch newValue {")
         for (index, field) in members {
           source.line("case .\(field.name)(let value): fields.set(\(index), \(argument(field, "value")))")
         }
@@ -217,7 +214,7 @@ extension MessageGenerator {
     source.inlined(options)
     source.block("\(access)init(\(memberwiseParameters.map { "\($0.name): \($0.type)" }.joined(separator: ", ")))") {
       source in
-      source.line("fieldStorage = MessageStorage(Self.layout)")
+      source.line("self.init()")
       var oneofs: Set<String> = []
       let indices = Dictionary(uniqueKeysWithValues: tableFields.enumerated().map { ($1.field.number, $0) })
       for field in fields {

@@ -22,7 +22,7 @@ struct MessageGenerator {
     let name = names.declared(message.name, nestedIn: message.containingType, package: message.file.package)
     source.comment(message)
     if options.hasTables {
-      return try source.block("\(access)struct \(name): StoredMessage") { source in
+      return try source.block("\(access)struct \(name): ProtoMessage, StoredMessage") { source in
         try tableBody(&source)
         try nestedTypes(&source)
       }

@@ -11,8 +11,8 @@ public class FieldObject: @unchecked Sendable {
 
   init() {}
 
-  /// The table of the message in a field of this class.
-  class var layout: MessageLayout { preconditionFailure("not a message's field") }
+  /// Creates the storage of a message in a field of this class.
+  class func message() -> MessageStorage { preconditionFailure("not a message's field") }
 
   /// Reads the number of an enum's value in a field of this class.
   class func number(from reader: inout JSONReader) throws(ProtoJSONError) -> Int32 {
@@ -38,8 +38,8 @@ public class FieldObject: @unchecked Sendable {
 }
 
 /// The class of a field with one message, whose object is the message's storage.
-public final class MessageField<M: StoredMessage>: FieldObject, @unchecked Sendable {
-  override class var layout: MessageLayout { M.layout }
+public final class MessageField<M: ProtoMessage & StoredMessage>: FieldObject, @unchecked Sendable {
+  override class func message() -> MessageStorage { M().fieldStorage }
 }
 
 /// The class of a field with one value of an enum, which is stored as its number.

@@ -28,6 +28,12 @@ extension MessageStorage {
     }
   }
 
+  var hashValue: Int {
+    var hasher = Hasher()
+    combine(into: &hasher)
+    return hasher.finalize()
+  }
+
   /// Whether the field has no presence, and is absent or a negative zero.
   private func isZero(_ index: Int) -> Bool {
     let field = table.fields + index

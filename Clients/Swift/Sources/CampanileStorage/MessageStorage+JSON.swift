@@ -1,21 +1,18 @@
 import CampanileCodec
 
-extension MessageLayout {
-  /// Reads a message.
-  func decode(_ reader: inout JSONReader) throws(ProtoJSONError) -> MessageStorage {
-    let message = MessageStorage(self)
+extension MessageStorage {
+  /// Reads a message into new storage.
+  func decode(_ reader: inout JSONReader) throws(ProtoJSONError) {
+    let table = table
     var seen: UInt64 = 0
     var more = try reader.beginObject()
     while more {
-      let index = try reader.field(index(of: try reader.key()), &seen)
-      if index >= 0 { try message.read(index, &reader) }
+      let index = try reader.field(table.index(of: try reader.key()), &seen)
+      if index >= 0 { try read(index, &reader) }
       more = try reader.nextMember()
     }
-    return message
   }
-}
 
-extension MessageStorage {
   /// Reads the value of a field that is absent.
   @inline(__always)
   fileprivate func read(_ index: Int, _ reader: inout JSONReader) throws(ProtoJSONError) {
@@ -30,7 +27,10 @@ extension MessageStorage {
     case .enumeration:
       let number = try field.pointee.type.number(from: &reader)
       if keepsDefault || number != 0 { start(index, number) }
-    case .message: start(index, try field.pointee.type.layout.decode(&reader) as FieldObject)
+    case .message:
+      let message = field.pointee.type.message()
+      try message.decode(&reader)
+      start(index, message as FieldObject)
     case .object:
       let value = try field.pointee.type.read(from: &reader)
       if keepsDefault || !value.isEmpty { start(index, value) }

@@ -3,7 +3,7 @@ import CampanileCodec
 /// The values of a message's fields: a slot of 16 bytes for each, which has a value if the field is present.
 ///
 /// Messages that are copies of each other share it. A setter is called on storage that only one message has: a new one,
-/// or the result of `unique`.
+/// or the result of `uniqueStorage`.
 public final class MessageStorage: FieldObject, CustomStringConvertible, @unchecked Sendable {
   unowned(unsafe) let table: MessageLayout
   let slots: UnsafeMutableRawPointer
@@ -45,10 +45,11 @@ public final class MessageStorage: FieldObject, CustomStringConvertible, @unchec
     present &= ~mask
   }
 
-  /// Returns storage that may be changed: this, if no other message has it, or else a copy.
-  public static func unique(_ storage: inout MessageStorage) -> MessageStorage {
-    if !isKnownUniquelyReferenced(&storage) { storage = storage.duplicate() }
-    return storage
+  /// Returns the storage that these bytes of a message refer to; if another message has it, a copy that replaces it.
+  public static func unique(_ message: UnsafeMutableRawBufferPointer) -> MessageStorage {
+    let storage = message.assumingMemoryBound(to: MessageStorage.self)
+    if !isKnownUniquelyReferenced(&storage[0]) { storage[0] = storage[0].duplicate() }
+    return storage[0]
   }
 
   private func duplicate() -> MessageStorage {

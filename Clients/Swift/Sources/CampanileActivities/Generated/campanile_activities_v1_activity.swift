@@ -415,133 +415,130 @@ public enum RoomPhase: ProtoEnum {
 }
 
 /// Activity is a Live Activity of one user, on one or several of their devices.
-public struct Activity: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.Activity", "id:s app:s environment:s status:e origin:e content_state_json:s create_time:t update_time:t start_time:t expire_time:t scheduled_end_time:t end_time:t end_reason:e stale_time:t relevance_score:d? aps_timestamp:l update_token_count:i renews:b renewal_count:i channel_id:s etag:s timer:m1 room:m1 unread:m1 group_id:s pushes_stopped:b", [EnumField<ActivityStatus>.self, EnumField<ActivityOrigin>.self, EnumField<EndReason>.self, MessageField<TimerState>.self, MessageField<RoomState>.self, MessageField<UnreadState>.self])
+public struct Activity: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.Activity", "id:s app:s environment:s status:e origin:e content_state_json:s create_time:t update_time:t start_time:t expire_time:t scheduled_end_time:t end_time:t end_reason:e stale_time:t relevance_score:d? aps_timestamp:l update_token_count:i renews:b renewal_count:i channel_id:s etag:s timer:m1 room:m1 unread:m1 group_id:s pushes_stopped:b", [EnumField<ActivityStatus>.self, EnumField<ActivityOrigin>.self, EnumField<EndReason>.self, MessageField<TimerState>.self, MessageField<RoomState>.self, MessageField<UnreadState>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`: chosen by the caller, such as ActivityKit's id, or by the server.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The app's bundle id.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// `development`, `sandbox`, `production`, or another environment that the operator configured.
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var status: ActivityStatus {
     get { ActivityStatus(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var origin: ActivityOrigin {
     get { ActivityOrigin(rawValue: fieldStorage.int32(4)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.rawValue) }
+    set { uniqueStorage().set(4, newValue.rawValue) }
   }
   /// The newest state: a JSON object, byte for byte as the caller sent it.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The time at which it starts or started.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The time at which it ends automatically: at the latest 8 h after its start.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// The time at which it ends with its stored final state; absent if no end is scheduled.
   @_alwaysEmitIntoClient
   public var scheduledEndTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The time at which it ended; absent while it is live.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   @_alwaysEmitIntoClient
   public var endReason: EndReason {
     get { EndReason(rawValue: fieldStorage.int32(12)) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue.rawValue) }
+    set { uniqueStorage().set(12, newValue.rawValue) }
   }
   /// The time at which the system marks the state as stale; absent if it never does.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// Of several activities of an app, the one with the highest score gets the Dynamic Island. Absent if none was set.
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(14) ? fieldStorage.double(14) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// `aps.timestamp` of the newest push. Each is greater than the previous one, whatever the clock does.
   @_alwaysEmitIntoClient
   public var apsTimestamp: Int64 {
     get { fieldStorage.int64(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// Number of devices with a known update token. While there is none, the newest state waits for one.
   @_alwaysEmitIntoClient
   public var updateTokenCount: Int32 {
     get { fieldStorage.int32(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   /// Whether a push starts it again at the end of its 8 h.
   @_alwaysEmitIntoClient
   public var renews: Bool {
     get { fieldStorage.bool(17) }
-    set { MessageStorage.unique(&fieldStorage).set(17, newValue) }
+    set { uniqueStorage().set(17, newValue) }
   }
   @_alwaysEmitIntoClient
   public var renewalCount: Int32 {
     get { fieldStorage.int32(18) }
-    set { MessageStorage.unique(&fieldStorage).set(18, newValue) }
+    set { uniqueStorage().set(18, newValue) }
   }
   /// The broadcast channel for its updates, instead of tokens.
   @_alwaysEmitIntoClient
   public var channelId: String {
     get { fieldStorage.string(19) }
-    set { MessageStorage.unique(&fieldStorage).set(19, newValue) }
+    set { uniqueStorage().set(19, newValue) }
   }
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(20) }
-    set { MessageStorage.unique(&fieldStorage).set(20, newValue) }
+    set { uniqueStorage().set(20, newValue) }
   }
   /// The source of the state, if it is not the caller.
   @_alwaysEmitIntoClient
@@ -555,7 +552,7 @@ public struct Activity: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .timer(let value): fields.set(21, value.fieldStorage)
       case .room(let value): fields.set(22, value.fieldStorage)
@@ -568,18 +565,18 @@ public struct Activity: StoredMessage {
   @_alwaysEmitIntoClient
   public var groupId: String {
     get { fieldStorage.string(24) }
-    set { MessageStorage.unique(&fieldStorage).set(24, newValue) }
+    set { uniqueStorage().set(24, newValue) }
   }
   /// Whether SetActivityPushes has stopped its pushes. Its states are stored, and its end is still pushed.
   @_alwaysEmitIntoClient
   public var pushesStopped: Bool {
     get { fieldStorage.bool(25) }
-    set { MessageStorage.unique(&fieldStorage).set(25, newValue) }
+    set { uniqueStorage().set(25, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", app: String = "", environment: String = "", status: ActivityStatus = ActivityStatus(), origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, startTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, scheduledEndTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, endReason: EndReason = EndReason(), staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, apsTimestamp: Int64 = 0, updateTokenCount: Int32 = 0, renews: Bool = false, renewalCount: Int32 = 0, channelId: String = "", etag: String = "", groupId: String = "", pushesStopped: Bool = false, driver: Driver? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, app)
     fieldStorage.set(2, environment)
@@ -616,37 +613,34 @@ public struct Activity: StoredMessage {
 
 /// Alert is a text that a device shows, with or without a sound. Each text is given either directly or by a
 /// localization key.
-public struct Alert: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.Alert", "title:s body:s title_loc_key:s title_loc_args:o loc_key:s loc_args:o sound:m", [ScalarsField<String>.self, ScalarsField<String>.self, MessageField<Sound>.self])
+public struct Alert: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.Alert", "title:s body:s title_loc_key:s title_loc_args:o loc_key:s loc_args:o sound:m", [ScalarsField<String>.self, ScalarsField<String>.self, MessageField<Sound>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var body: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A key of the app's localizable strings, with `title_loc_args`.
   @_alwaysEmitIntoClient
   public var titleLocKey: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var titleLocArgs: [String] {
     get { fieldStorage.object(3, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(3, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, ScalarsField<String>([])).value
     }
@@ -654,14 +648,14 @@ public struct Alert: StoredMessage {
   @_alwaysEmitIntoClient
   public var locKey: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var locArgs: [String] {
     get { fieldStorage.object(5, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(5, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(5, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(5) }
       yield &fields.change(5, ScalarsField<String>([])).value
     }
@@ -670,12 +664,12 @@ public struct Alert: StoredMessage {
   @_alwaysEmitIntoClient
   public var sound: Sound? {
     get { fieldStorage.message(6).map(Sound.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue?.fieldStorage) }
+    set { uniqueStorage().set(6, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(title: String = "", body: String = "", titleLocKey: String = "", titleLocArgs: [String] = [], locKey: String = "", locArgs: [String] = [], sound: Sound? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, title)
     fieldStorage.set(1, body)
     fieldStorage.set(2, titleLocKey)
@@ -687,38 +681,35 @@ public struct Alert: StoredMessage {
 }
 
 /// Sound is the sound of an alert.
-public struct Sound: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.Sound", "name:s critical:b volume:d?")
+public struct Sound: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.Sound", "name:s critical:b volume:d?")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The name of a sound file of the app, or `default`.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether it plays even if the device is muted or in a Focus. Requires an entitlement from Apple. Not allowed in an
   /// activity's alert.
   @_alwaysEmitIntoClient
   public var critical: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The volume of a critical sound: 0 is silent, 1 is full. Absent: full. Allowed for a critical sound only.
   @_alwaysEmitIntoClient
   public var volume: Double? {
     get { fieldStorage.has(2) ? fieldStorage.double(2) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(name: String = "", critical: Bool = false, volume: Double? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, name)
     fieldStorage.set(1, critical)
     fieldStorage.set(2, volume)
@@ -726,70 +717,67 @@ public struct Sound: StoredMessage {
 }
 
 /// TimerState is the state of a timer, which determines its content-state.
-public struct TimerState: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.TimerState", "start_time:t pause_time:t total_paused:o? duration:o? method_name:s session_type:e completes_by_itself:b ranks_by_itself:b url:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<TimerSessionType>.self])
+public struct TimerState: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.TimerState", "start_time:t pause_time:t total_paused:o? duration:o? method_name:s session_type:e completes_by_itself:b ranks_by_itself:b url:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<TimerSessionType>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The beginning of the current pause; absent while it runs.
   @_alwaysEmitIntoClient
   public var pauseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The sum of all pauses that have ended.
   @_alwaysEmitIntoClient
   public var totalPaused: ProtoDuration? {
     get { fieldStorage.object(2, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(2, newValue.map { ValueField($0) }) }
   }
   /// The duration without pauses; absent if it has no end.
   @_alwaysEmitIntoClient
   public var duration: ProtoDuration? {
     get { fieldStorage.object(3, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(3, newValue.map { ValueField($0) }) }
   }
   @_alwaysEmitIntoClient
   public var methodName: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var sessionType: TimerSessionType {
     get { TimerSessionType(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
   /// Whether it completes automatically when its time is over.
   @_alwaysEmitIntoClient
   public var completesByItself: Bool {
     get { fieldStorage.bool(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Whether its relevance score follows its state: 100 while it runs, 50 while it is paused.
   @_alwaysEmitIntoClient
   public var ranksByItself: Bool {
     get { fieldStorage.bool(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The URL that a tap opens; the content-state has it as `url`. Empty for none.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(startTime: ProtoTimestamp? = nil, pauseTime: ProtoTimestamp? = nil, totalPaused: ProtoDuration? = nil, duration: ProtoDuration? = nil, methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), completesByItself: Bool = false, ranksByItself: Bool = false, url: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, startTime)
     fieldStorage.set(1, pauseTime)
     fieldStorage.set(2, totalPaused.map { ValueField($0) })
@@ -803,47 +791,44 @@ public struct TimerState: StoredMessage {
 }
 
 /// RoomState is the state of a chat room that an activity shows.
-public struct RoomState: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.RoomState", "room_id:s phase:e phase_start_time:t waiting_limit:o? url:s", [EnumField<RoomPhase>.self, ValueField<ProtoDuration>.self])
+public struct RoomState: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.RoomState", "room_id:s phase:e phase_start_time:t waiting_limit:o? url:s", [EnumField<RoomPhase>.self, ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var roomId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var phase: RoomPhase {
     get { RoomPhase(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// The beginning of the phase.
   @_alwaysEmitIntoClient
   public var phaseStartTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Time of waiting after which the activity ends; absent for no limit.
   @_alwaysEmitIntoClient
   public var waitingLimit: ProtoDuration? {
     get { fieldStorage.object(3, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(3, newValue.map { ValueField($0) }) }
   }
   /// The URL that a tap opens; the content-state has it as `url`. Empty for none.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(roomId: String = "", phase: RoomPhase = RoomPhase(), phaseStartTime: ProtoTimestamp? = nil, waitingLimit: ProtoDuration? = nil, url: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, roomId)
     fieldStorage.set(1, phase.rawValue)
     fieldStorage.set(2, phaseStartTime)
@@ -853,37 +838,34 @@ public struct RoomState: StoredMessage {
 }
 
 /// UnreadState configures how an activity shows the user's unread notifications.
-public struct UnreadState: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UnreadState", "items_max:i sequence:l url:s")
+public struct UnreadState: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UnreadState", "items_max:i sequence:l url:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Number of newest notifications to show, 1 to 5.
   @_alwaysEmitIntoClient
   public var itemsMax: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The sequence of the summary that is shown.
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The URL that a tap opens; the content-state has it as `url`. Empty for none.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(itemsMax: Int32 = 0, sequence: Int64 = 0, url: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, itemsMax)
     fieldStorage.set(1, sequence)
     fieldStorage.set(2, url)

@@ -4,19 +4,16 @@
 public import CampanileStorage
 
 /// ActivityChange is one change of an activity. The deletion of an ended activity after 7 days is not a change.
-public struct ActivityChange: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ActivityChange", "change_time:t activity_started:m1 activity_updated:m1 activity_ended:m1", [MessageField<Activity>.self, MessageField<Activity>.self, MessageField<Activity>.self])
+public struct ActivityChange: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ActivityChange", "change_time:t activity_started:m1 activity_updated:m1 activity_ended:m1", [MessageField<Activity>.self, MessageField<Activity>.self, MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The activity at the time of reading: of several quick changes only the last is visible.
   @_alwaysEmitIntoClient
@@ -30,7 +27,7 @@ public struct ActivityChange: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .activityStarted(let value): fields.set(1, value.fieldStorage)
       case .activityUpdated(let value): fields.set(2, value.fieldStorage)
@@ -42,7 +39,7 @@ public struct ActivityChange: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(changeTime: ProtoTimestamp? = nil, change: Change? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, changeTime)
     if let change { self.change = change }
   }
@@ -55,60 +52,54 @@ public struct ActivityChange: StoredMessage {
   }
 }
 
-public struct ListActivityChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListActivityChangesRequest", "resume_token:s page_size:i activity_id:s")
+public struct ListActivityChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListActivityChangesRequest", "resume_token:s page_size:i activity_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token of the last processed response, of a list or of a watch. Empty: the response has no changes, and a token
   /// of the present.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000. A page ends early if its states are large.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only changes of this activity; empty for all of the user's.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", pageSize: Int32 = 0, activityId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, activityId)
   }
 }
 
-public struct ListActivityChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListActivityChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<ActivityChange>.self])
+public struct ListActivityChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListActivityChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<ActivityChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first. May be empty although more are available.
   @_alwaysEmitIntoClient
   public var changes: [ActivityChange] {
     get { fieldStorage.object(0, MessagesField<ActivityChange>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ActivityChange>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ActivityChange>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ActivityChange>([])).value
     }
@@ -117,68 +108,62 @@ public struct ListActivityChangesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether more changes are available now.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(changes: [ActivityChange] = [], resumeToken: String = "", hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ActivityChange>(changes))
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, hasMore)
   }
 }
 
-public struct WatchActivitiesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesRequest", "resume_token:s activity_id:s")
+public struct WatchActivitiesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesRequest", "resume_token:s activity_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token of the last processed response, of a list or of a watch. Empty starts with the next change.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Watches only this activity, until it ends; empty for all of the user's.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", activityId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, activityId)
   }
 }
 
-public struct WatchActivitiesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchActivitiesResponse.WatchStarted>.self, MessageField<ActivityChange>.self])
+public struct WatchActivitiesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchActivitiesResponse.WatchStarted>.self, MessageField<ActivityChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -190,7 +175,7 @@ public struct WatchActivitiesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .change(let value): fields.set(2, value.fieldStorage)
@@ -201,7 +186,7 @@ public struct WatchActivitiesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -212,14 +197,11 @@ public struct WatchActivitiesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }

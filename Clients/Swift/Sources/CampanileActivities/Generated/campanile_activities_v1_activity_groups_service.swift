@@ -5,77 +5,74 @@ public import CampanileCall
 public import CampanileStorage
 
 /// UpdateActivityGroupRequest changes at least one of state, alert, stale time and relevance score.
-public struct UpdateActivityGroupRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UpdateActivityGroupRequest", "app:s group_id:s content_state_json:s alert:m stale_time:t relevance_score:d? urgency:e page_size:i page_token:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
+public struct UpdateActivityGroupRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityGroupRequest", "app:s group_id:s content_state_json:s alert:m stale_time:t relevance_score:d? urgency:e page_size:i page_token:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var groupId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A JSON object, which is stored and pushed byte for byte. Empty keeps the stored states.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Shown together with the update.
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(3).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
   /// The time at which the system marks the states as stale. Absent keeps the stored times.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Absent keeps the stored scores.
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(5) ? fieldStorage.double(5) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Not set: AUTOMATIC.
   @_alwaysEmitIntoClient
   public var urgency: PushUrgency {
     get { PushUrgency(rawValue: fieldStorage.int32(6)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.rawValue) }
+    set { uniqueStorage().set(6, newValue.rawValue) }
   }
   /// Activities to visit in this call. 0 means 1000; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// `next_page_token` of the previous call; empty for the first. Another request needs other tokens.
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// A repeated request within 24 h returns the stored response, and pushes nothing. Give each page its own id.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", groupId: String = "", contentStateJson: String = "", alert: Alert? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, urgency: PushUrgency = PushUrgency(), pageSize: Int32 = 0, pageToken: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, groupId)
     fieldStorage.set(2, contentStateJson)
@@ -89,95 +86,89 @@ public struct UpdateActivityGroupRequest: StoredMessage {
   }
 }
 
-public struct UpdateActivityGroupResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UpdateActivityGroupResponse", "updated_count:i skipped_count:i next_page_token:s")
+public struct UpdateActivityGroupResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityGroupResponse", "updated_count:i skipped_count:i next_page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var updatedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Activities that a driver controls, or that are too large together with the alert.
   @_alwaysEmitIntoClient
   public var skippedCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Empty after the last page.
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(updatedCount: Int32 = 0, skippedCount: Int32 = 0, nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, updatedCount)
     fieldStorage.set(1, skippedCount)
     fieldStorage.set(2, nextPageToken)
   }
 }
 
-public struct EndActivityGroupRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.EndActivityGroupRequest", "app:s group_id:s content_state_json:s dismissal_time:t alert:m page_size:i request_id:s", [MessageField<Alert>.self])
+public struct EndActivityGroupRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.EndActivityGroupRequest", "app:s group_id:s content_state_json:s dismissal_time:t alert:m page_size:i request_id:s", [MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var groupId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The final state: a JSON object, which is stored and pushed byte for byte. Empty keeps the newest states.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The time until which they stay on the Lock Screen, at most 4 h from now. A past time removes them immediately;
   /// absent: up to 4 h.
   @_alwaysEmitIntoClient
   public var dismissalTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(4).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue?.fieldStorage) }
+    set { uniqueStorage().set(4, newValue?.fieldStorage) }
   }
   /// Activities to end in this call. 0 means 1000; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// A repeated request within 24 h returns the stored response. Give each call its own id.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", groupId: String = "", contentStateJson: String = "", dismissalTime: ProtoTimestamp? = nil, alert: Alert? = nil, pageSize: Int32 = 0, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, groupId)
     fieldStorage.set(2, contentStateJson)
@@ -188,30 +179,27 @@ public struct EndActivityGroupRequest: StoredMessage {
   }
 }
 
-public struct EndActivityGroupResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.EndActivityGroupResponse", "ended_count:i has_more:b")
+public struct EndActivityGroupResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.EndActivityGroupResponse", "ended_count:i has_more:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var endedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether more activities are live: repeat the call.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(endedCount: Int32 = 0, hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, endedCount)
     fieldStorage.set(1, hasMore)
   }

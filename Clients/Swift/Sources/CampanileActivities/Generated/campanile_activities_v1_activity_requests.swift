@@ -4,122 +4,119 @@
 public import CampanileMessages
 public import CampanileStorage
 
-public struct StartActivityRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StartActivityRequest", "activity_id:s app:s environment:s origin:e content_state_json:s attributes_type:s attributes_json:s alert:m installation_id:s start_time:t end_time:t stale_time:t relevance_score:d? renews:b channel_id:s request_id:s group_id:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
+public struct StartActivityRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StartActivityRequest", "activity_id:s app:s environment:s origin:e content_state_json:s attributes_type:s attributes_json:s alert:m installation_id:s start_time:t end_time:t stale_time:t relevance_score:d? renews:b channel_id:s request_id:s group_id:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Empty: the server chooses an id. An id that exists returns ALREADY_EXISTS, reason ACTIVITY_EXISTS.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// LOCAL: the app already shows it and nothing is pushed. REMOTE: a push starts it.
   @_alwaysEmitIntoClient
   public var origin: ActivityOrigin {
     get { ActivityOrigin(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   /// A JSON object, which is stored and pushed byte for byte. Shares a payload of at most 4096 bytes with the
   /// attributes and their type.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Required for a remote start and for a renewal.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// A JSON object, which is stored and pushed byte for byte. Required for a remote start and for a renewal.
   @_alwaysEmitIntoClient
   public var attributesJson: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Required for a remote start and for a renewal, with `title` or `title_loc_key`, and `body` or `loc_key`.
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(7).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue?.fieldStorage) }
+    set { uniqueStorage().set(7, newValue?.fieldStorage) }
   }
   /// Starts it only on this installation of the app. Empty: on all of the user's with a push-to-start token.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// A time in the future, at which a remote start is pushed, or at which the system carries out a local start that the
   /// app has scheduled (iOS 26).
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// A time in the future, at which it ends automatically with its newest state.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The time at which the system marks the state as stale; absent: never.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// Of several activities of an app, the one with the highest score gets the Dynamic Island. Absent: no score.
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(12) ? fieldStorage.double(12) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// A push starts it again at the end of its 8 h; requires the fields of a remote start.
   @_alwaysEmitIntoClient
   public var renews: Bool {
     get { fieldStorage.bool(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// The broadcast channel for its updates, for operators only. A channel that APNs does not know returns NOT_FOUND,
   /// reason CHANNEL_NOT_FOUND.
   @_alwaysEmitIntoClient
   public var channelId: String {
     get { fieldStorage.string(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// The group of UpdateActivityGroup that it joins, such as a match that it shows. Empty for none.
   @_alwaysEmitIntoClient
   public var groupId: String {
     get { fieldStorage.string(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), contentStateJson: String = "", attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, renews: Bool = false, channelId: String = "", requestId: String = "", groupId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, app)
     fieldStorage.set(2, environment)
@@ -140,103 +137,97 @@ public struct StartActivityRequest: StoredMessage {
   }
 }
 
-public struct StartActivityResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StartActivityResponse", "activity:m", [MessageField<Activity>.self])
+public struct StartActivityResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StartActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
 /// UpdateActivityRequest changes at least one of state, alert, stale time and relevance score.
-public struct UpdateActivityRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UpdateActivityRequest", "activity_id:s content_state_json:s alert:m stale_time:t clear_stale_time:b relevance_score:d? clear_relevance_score:b urgency:e etag:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
+public struct UpdateActivityRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityRequest", "activity_id:s content_state_json:s alert:m stale_time:t clear_stale_time:b relevance_score:d? clear_relevance_score:b urgency:e etag:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A JSON object, which is stored and pushed byte for byte. The complete payload has at most 4096 bytes, with a
   /// broadcast channel 5120. Empty keeps the stored state.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Shown together with the update.
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(2).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// The time at which the system marks the state as stale. Absent keeps the stored time, even if it has passed.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Removes the stored stale time: the state never becomes stale. Not allowed with `stale_time`.
   @_alwaysEmitIntoClient
   public var clearStaleTime: Bool {
     get { fieldStorage.bool(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Of several activities of an app, the one with the highest score gets the Dynamic Island. Absent keeps the stored
   /// score.
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(5) ? fieldStorage.double(5) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Removes the stored score. Not allowed with `relevance_score`.
   @_alwaysEmitIntoClient
   public var clearRelevanceScore: Bool {
     get { fieldStorage.bool(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Not set: AUTOMATIC.
   @_alwaysEmitIntoClient
   public var urgency: PushUrgency {
     get { PushUrgency(rawValue: fieldStorage.int32(7)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue.rawValue) }
+    set { uniqueStorage().set(7, newValue.rawValue) }
   }
   /// If set, must equal the stored etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// A repeated request within 24 h returns the stored response, and pushes nothing.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", contentStateJson: String = "", alert: Alert? = nil, staleTime: ProtoTimestamp? = nil, clearStaleTime: Bool = false, relevanceScore: Double? = nil, clearRelevanceScore: Bool = false, urgency: PushUrgency = PushUrgency(), etag: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, contentStateJson)
     fieldStorage.set(2, alert?.fieldStorage)
@@ -250,44 +241,38 @@ public struct UpdateActivityRequest: StoredMessage {
   }
 }
 
-public struct UpdateActivityResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UpdateActivityResponse", "activity:m", [MessageField<Activity>.self])
+public struct UpdateActivityResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct BatchUpdateActivitiesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.BatchUpdateActivitiesRequest", "requests:o", [MessagesField<UpdateActivityRequest>.self])
+public struct BatchUpdateActivitiesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.BatchUpdateActivitiesRequest", "requests:o", [MessagesField<UpdateActivityRequest>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Judged one by one. Give each its own `request_id` to repeat the batch safely.
   @_alwaysEmitIntoClient
   public var requests: [UpdateActivityRequest] {
     get { fieldStorage.object(0, MessagesField<UpdateActivityRequest>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<UpdateActivityRequest>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<UpdateActivityRequest>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<UpdateActivityRequest>([])).value
     }
@@ -295,20 +280,17 @@ public struct BatchUpdateActivitiesRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(requests: [UpdateActivityRequest] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<UpdateActivityRequest>(requests))
   }
 }
 
 /// BatchUpdateResult is the result of one entry.
-public struct BatchUpdateResult: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.BatchUpdateResult", "receipt:m1 error:m1", [MessageField<ActivityReceipt>.self, MessageField<BatchError>.self])
+public struct BatchUpdateResult: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.BatchUpdateResult", "receipt:m1 error:m1", [MessageField<ActivityReceipt>.self, MessageField<BatchError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var outcome: Outcome? {
@@ -320,7 +302,7 @@ public struct BatchUpdateResult: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .receipt(let value): fields.set(0, value.fieldStorage)
       case .error(let value): fields.set(1, value.fieldStorage)
@@ -331,7 +313,7 @@ public struct BatchUpdateResult: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(outcome: Outcome? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let outcome { self.outcome = outcome }
   }
 
@@ -343,56 +325,50 @@ public struct BatchUpdateResult: StoredMessage {
 }
 
 /// ActivityReceipt is the result of a successful change.
-public struct ActivityReceipt: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ActivityReceipt", "activity_id:s etag:s aps_timestamp:l")
+public struct ActivityReceipt: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ActivityReceipt", "activity_id:s etag:s aps_timestamp:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var apsTimestamp: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", etag: String = "", apsTimestamp: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, etag)
     fieldStorage.set(2, apsTimestamp)
   }
 }
 
-public struct BatchUpdateActivitiesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.BatchUpdateActivitiesResponse", "results:o", [MessagesField<BatchUpdateResult>.self])
+public struct BatchUpdateActivitiesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.BatchUpdateActivitiesResponse", "results:o", [MessagesField<BatchUpdateResult>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// In the order of the requests.
   @_alwaysEmitIntoClient
   public var results: [BatchUpdateResult] {
     get { fieldStorage.object(0, MessagesField<BatchUpdateResult>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BatchUpdateResult>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BatchUpdateResult>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BatchUpdateResult>([])).value
     }
@@ -400,60 +376,57 @@ public struct BatchUpdateActivitiesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(results: [BatchUpdateResult] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BatchUpdateResult>(results))
   }
 }
 
-public struct EndActivityRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.EndActivityRequest", "activity_id:s content_state_json:s dismissal_time:t end_time:t alert:m etag:s", [MessageField<Alert>.self])
+public struct EndActivityRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.EndActivityRequest", "activity_id:s content_state_json:s dismissal_time:t end_time:t alert:m etag:s", [MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The final state: a JSON object, which is stored and pushed byte for byte. Empty keeps the newest state. The stale
   /// time and the relevance score stay as they are.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The time until which it stays on the Lock Screen, at most 4 h after its end. A past time removes it immediately;
   /// absent: up to 4 h.
   @_alwaysEmitIntoClient
   public var dismissalTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The time at which it ends, within 8 h of its start unless it renews. Absent or past: now.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(4).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue?.fieldStorage) }
+    set { uniqueStorage().set(4, newValue?.fieldStorage) }
   }
   /// If set, must equal the stored etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", contentStateJson: String = "", dismissalTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, alert: Alert? = nil, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, contentStateJson)
     fieldStorage.set(2, dismissalTime)
@@ -463,174 +436,156 @@ public struct EndActivityRequest: StoredMessage {
   }
 }
 
-public struct EndActivityResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.EndActivityResponse", "activity:m", [MessageField<Activity>.self])
+public struct EndActivityResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.EndActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct SetActivityPushesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SetActivityPushesRequest", "activity_id:s enabled:b")
+public struct SetActivityPushesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SetActivityPushesRequest", "activity_id:s enabled:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether new states are pushed. False: they are stored, and only the end is pushed. True: the newest state is pushed
   /// at once if it was not pushed before.
   @_alwaysEmitIntoClient
   public var enabled: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", enabled: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, enabled)
   }
 }
 
-public struct SetActivityPushesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SetActivityPushesResponse", "activity:m", [MessageField<Activity>.self])
+public struct SetActivityPushesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SetActivityPushesResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct GetActivityRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetActivityRequest", "activity_id:s")
+public struct GetActivityRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetActivityRequest", "activity_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
   }
 }
 
-public struct GetActivityResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetActivityResponse", "activity:m attributes_type:s attributes_json:s", [MessageField<Activity>.self])
+public struct GetActivityResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetActivityResponse", "activity:m attributes_type:s attributes_json:s", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The attributes that it was started with, and their type; empty if none were given.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A JSON object, byte for byte as the caller sent it.
   @_alwaysEmitIntoClient
   public var attributesJson: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil, attributesType: String = "", attributesJson: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
     fieldStorage.set(1, attributesType)
     fieldStorage.set(2, attributesJson)
   }
 }
 
-public struct ListActivitiesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListActivitiesRequest", "page_size:i page_token:s app:s include_ended:b")
+public struct ListActivitiesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListActivitiesRequest", "page_size:i page_token:s app:s include_ended:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only activities of this app; empty for all.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Also returns activities that have ended.
   @_alwaysEmitIntoClient
   public var includeEnded: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", app: String = "", includeEnded: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, app)
@@ -638,22 +593,19 @@ public struct ListActivitiesRequest: StoredMessage {
   }
 }
 
-public struct ListActivitiesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListActivitiesResponse", "activities:o next_page_token:s resume_token:s", [MessagesField<Activity>.self])
+public struct ListActivitiesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListActivitiesResponse", "activities:o next_page_token:s resume_token:s", [MessagesField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Newest first. A page ends early if its states are large.
   @_alwaysEmitIntoClient
   public var activities: [Activity] {
     get { fieldStorage.object(0, MessagesField<Activity>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Activity>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Activity>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Activity>([])).value
     }
@@ -661,18 +613,18 @@ public struct ListActivitiesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for ListActivityChanges and WatchActivities, which was taken before the page was read.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activities: [Activity] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Activity>(activities))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)

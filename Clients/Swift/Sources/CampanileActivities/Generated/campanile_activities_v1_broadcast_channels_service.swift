@@ -56,40 +56,37 @@ public enum MessageStoragePolicy: ProtoEnum {
 }
 
 /// BroadcastChannel is a channel at APNs. It never changes.
-public struct BroadcastChannel: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.BroadcastChannel", "id:s app:s environment:s storage_policy:e", [EnumField<MessageStoragePolicy>.self])
+public struct BroadcastChannel: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.BroadcastChannel", "id:s app:s environment:s storage_policy:e", [EnumField<MessageStoragePolicy>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Base64, chosen by APNs.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var storagePolicy: MessageStoragePolicy {
     get { MessageStoragePolicy(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", app: String = "", environment: String = "", storagePolicy: MessageStoragePolicy = MessageStoragePolicy()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, app)
     fieldStorage.set(2, environment)
@@ -97,40 +94,37 @@ public struct BroadcastChannel: StoredMessage {
   }
 }
 
-public struct CreateBroadcastChannelRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.CreateBroadcastChannelRequest", "app:s environment:s storage_policy:e request_id:s", [EnumField<MessageStoragePolicy>.self])
+public struct CreateBroadcastChannelRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.CreateBroadcastChannelRequest", "app:s environment:s storage_policy:e request_id:s", [EnumField<MessageStoragePolicy>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var storagePolicy: MessageStoragePolicy {
     get { MessageStoragePolicy(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", environment: String = "", storagePolicy: MessageStoragePolicy = MessageStoragePolicy(), requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, environment)
     fieldStorage.set(2, storagePolicy.rawValue)
@@ -138,118 +132,106 @@ public struct CreateBroadcastChannelRequest: StoredMessage {
   }
 }
 
-public struct CreateBroadcastChannelResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.CreateBroadcastChannelResponse", "channel:m", [MessageField<BroadcastChannel>.self])
+public struct CreateBroadcastChannelResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.CreateBroadcastChannelResponse", "channel:m", [MessageField<BroadcastChannel>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var channel: BroadcastChannel? {
     get { fieldStorage.message(0).map(BroadcastChannel.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(channel: BroadcastChannel? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, channel?.fieldStorage)
   }
 }
 
-public struct GetBroadcastChannelRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetBroadcastChannelRequest", "app:s environment:s channel_id:s")
+public struct GetBroadcastChannelRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetBroadcastChannelRequest", "app:s environment:s channel_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var channelId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", environment: String = "", channelId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, environment)
     fieldStorage.set(2, channelId)
   }
 }
 
-public struct GetBroadcastChannelResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetBroadcastChannelResponse", "channel:m", [MessageField<BroadcastChannel>.self])
+public struct GetBroadcastChannelResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetBroadcastChannelResponse", "channel:m", [MessageField<BroadcastChannel>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var channel: BroadcastChannel? {
     get { fieldStorage.message(0).map(BroadcastChannel.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(channel: BroadcastChannel? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, channel?.fieldStorage)
   }
 }
 
-public struct ListBroadcastChannelsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListBroadcastChannelsRequest", "app:s environment:s page_size:i page_token:s")
+public struct ListBroadcastChannelsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListBroadcastChannelsRequest", "app:s environment:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", environment: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, environment)
     fieldStorage.set(2, pageSize)
@@ -257,21 +239,18 @@ public struct ListBroadcastChannelsRequest: StoredMessage {
   }
 }
 
-public struct ListBroadcastChannelsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListBroadcastChannelsResponse", "channels:o next_page_token:s", [MessagesField<BroadcastChannel>.self])
+public struct ListBroadcastChannelsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListBroadcastChannelsResponse", "channels:o next_page_token:s", [MessagesField<BroadcastChannel>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var channels: [BroadcastChannel] {
     get { fieldStorage.object(0, MessagesField<BroadcastChannel>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BroadcastChannel>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BroadcastChannel>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BroadcastChannel>([])).value
     }
@@ -279,115 +258,106 @@ public struct ListBroadcastChannelsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(channels: [BroadcastChannel] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BroadcastChannel>(channels))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct DeleteBroadcastChannelRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DeleteBroadcastChannelRequest", "app:s environment:s channel_id:s")
+public struct DeleteBroadcastChannelRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DeleteBroadcastChannelRequest", "app:s environment:s channel_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var channelId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", environment: String = "", channelId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, environment)
     fieldStorage.set(2, channelId)
   }
 }
 
-public struct DeleteBroadcastChannelResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DeleteBroadcastChannelResponse", "")
+public struct DeleteBroadcastChannelResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DeleteBroadcastChannelResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct SendBroadcastRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SendBroadcastRequest", "app:s environment:s channel_id:s payload_json:s expire_time:t urgency:e request_id:s", [EnumField<PushUrgency>.self])
+public struct SendBroadcastRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SendBroadcastRequest", "app:s environment:s channel_id:s payload_json:s expire_time:t urgency:e request_id:s", [EnumField<PushUrgency>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var channelId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The complete payload with its `aps`: a JSON object of at most 5120 bytes, which is pushed byte for byte. An `event`
   /// of `start` cannot be broadcast.
   @_alwaysEmitIntoClient
   public var payloadJson: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Absent: an hour from now, for a channel that stores messages. Not allowed for a channel that stores none.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Not set: AUTOMATIC.
   @_alwaysEmitIntoClient
   public var urgency: PushUrgency {
     get { PushUrgency(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", environment: String = "", channelId: String = "", payloadJson: String = "", expireTime: ProtoTimestamp? = nil, urgency: PushUrgency = PushUrgency(), requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, environment)
     fieldStorage.set(2, channelId)
@@ -398,25 +368,22 @@ public struct SendBroadcastRequest: StoredMessage {
   }
 }
 
-public struct SendBroadcastResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SendBroadcastResponse", "apns_id:s")
+public struct SendBroadcastResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SendBroadcastResponse", "apns_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The id of the push for GetPush, which APNs receives as `apns-request-id`.
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apnsId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apnsId)
   }
 }

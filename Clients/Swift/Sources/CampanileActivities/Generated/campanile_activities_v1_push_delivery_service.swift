@@ -243,119 +243,116 @@ public enum ApnsPushType: ProtoEnum {
 }
 
 /// Push is a push and its progress.
-public struct Push: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.Push", "apns_id:s status:e action:e app:s environment:s user_id:s activity_id:s push_type:e urgency:e attempt_count:i http_status:i reason:s queue_time:t settle_time:t latency:o? trace_id:s due_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self, EnumField<ApnsPushType>.self, EnumField<PushUrgency>.self, ValueField<ProtoDuration>.self])
+public struct Push: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.Push", "apns_id:s status:e action:e app:s environment:s user_id:s activity_id:s push_type:e urgency:e attempt_count:i http_status:i reason:s queue_time:t settle_time:t latency:o? trace_id:s due_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self, EnumField<ApnsPushType>.self, EnumField<PushUrgency>.self, ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The canonical UUID, the same for all attempts. A broadcast has it as `apns-request-id`, others as `apns-id`.
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var status: PushStatus {
     get { PushStatus(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var action: PushAction {
     get { PushAction(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pushType: ApnsPushType {
     get { ApnsPushType(rawValue: fieldStorage.int32(7)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue.rawValue) }
+    set { uniqueStorage().set(7, newValue.rawValue) }
   }
   /// AUTOMATIC until the budget is consulted at the first attempt, then LOW or HIGH.
   @_alwaysEmitIntoClient
   public var urgency: PushUrgency {
     get { PushUrgency(rawValue: fieldStorage.int32(8)) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue.rawValue) }
+    set { uniqueStorage().set(8, newValue.rawValue) }
   }
   /// Attempts that APNs responded to or may have processed.
   @_alwaysEmitIntoClient
   public var attemptCount: Int32 {
     get { fieldStorage.int32(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// HTTP status of the last response; 0 without a response.
   @_alwaysEmitIntoClient
   public var httpStatus: Int32 {
     get { fieldStorage.int32(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The last response's reason, or the cause for which there was none.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   @_alwaysEmitIntoClient
   public var queueTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// The time at which it ended.
   @_alwaysEmitIntoClient
   public var settleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// From the last attempt to its response; absent without a response.
   @_alwaysEmitIntoClient
   public var latency: ProtoDuration? {
     get { fieldStorage.object(14, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(14, newValue.map { ValueField($0) }) }
   }
   /// Trace id of the call that requested the push, 32 hexadecimal digits.
   @_alwaysEmitIntoClient
   public var traceId: String {
     get { fieldStorage.string(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// The time of the next attempt of a waiting push.
   @_alwaysEmitIntoClient
   public var dueTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   /// The push token that it is for. Empty for a broadcast, and for pushes that ended before the service stored it.
   @_alwaysEmitIntoClient
   public var tokenId: String {
     get { fieldStorage.string(17) }
-    set { MessageStorage.unique(&fieldStorage).set(17, newValue) }
+    set { uniqueStorage().set(17, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apnsId: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", environment: String = "", userId: String = "", activityId: String = "", pushType: ApnsPushType = ApnsPushType(), urgency: PushUrgency = PushUrgency(), attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", queueTime: ProtoTimestamp? = nil, settleTime: ProtoTimestamp? = nil, latency: ProtoDuration? = nil, traceId: String = "", dueTime: ProtoTimestamp? = nil, tokenId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apnsId)
     fieldStorage.set(1, status.rawValue)
     fieldStorage.set(2, action.rawValue)
@@ -377,142 +374,133 @@ public struct Push: StoredMessage {
   }
 }
 
-public struct GetPushRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetPushRequest", "apns_id:s include_payload:b")
+public struct GetPushRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetPushRequest", "apns_id:s include_payload:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Returns the payload, too.
   @_alwaysEmitIntoClient
   public var includePayload: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apnsId: String = "", includePayload: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apnsId)
     fieldStorage.set(1, includePayload)
   }
 }
 
-public struct GetPushResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetPushResponse", "push:m payload_json:s", [MessageField<Push>.self])
+public struct GetPushResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetPushResponse", "push:m payload_json:s", [MessageField<Push>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var push: Push? {
     get { fieldStorage.message(0).map(Push.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The payload as it is sent, a JSON object. Empty if it was not requested, or is no longer kept.
   @_alwaysEmitIntoClient
   public var payloadJson: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(push: Push? = nil, payloadJson: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, push?.fieldStorage)
     fieldStorage.set(1, payloadJson)
   }
 }
 
-public struct ListPushesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListPushesRequest", "user_id:s activity_id:s page_size:i page_token:s status:e action:e app:s reason:s start_time:t end_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self])
+public struct ListPushesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListPushesRequest", "user_id:s activity_id:s page_size:i page_token:s status:e action:e app:s reason:s start_time:t end_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Returns only pushes of this user; empty for all.
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Returns only pushes of this activity; must not be combined with `user_id`.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Returns only pushes with this result.
   @_alwaysEmitIntoClient
   public var status: PushStatus {
     get { PushStatus(rawValue: fieldStorage.int32(4)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.rawValue) }
+    set { uniqueStorage().set(4, newValue.rawValue) }
   }
   /// Returns only pushes with this purpose.
   @_alwaysEmitIntoClient
   public var action: PushAction {
     get { PushAction(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
   /// Returns only pushes of this bundle id.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Returns only pushes that ended with this reason, such as `Unregistered`.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// Returns only pushes that were queued at this time or later.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// Returns only pushes that were queued before this time.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// Returns only pushes to this push token; needs `user_id`.
   @_alwaysEmitIntoClient
   public var tokenId: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", activityId: String = "", pageSize: Int32 = 0, pageToken: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", reason: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, tokenId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, activityId)
     fieldStorage.set(2, pageSize)
@@ -527,21 +515,18 @@ public struct ListPushesRequest: StoredMessage {
   }
 }
 
-public struct ListPushesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListPushesResponse", "pushes:o next_page_token:s resume_token:s", [MessagesField<Push>.self])
+public struct ListPushesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListPushesResponse", "pushes:o next_page_token:s resume_token:s", [MessagesField<Push>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var pushes: [Push] {
     get { fieldStorage.object(0, MessagesField<Push>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Push>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Push>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Push>([])).value
     }
@@ -549,75 +534,69 @@ public struct ListPushesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for WatchPushes, which was taken before the page was read.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pushes: [Push] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Push>(pushes))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct WatchPushesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.WatchPushesRequest", "resume_token:s user_id:s activity_id:s")
+public struct WatchPushesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.WatchPushesRequest", "resume_token:s user_id:s activity_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token of the last processed response, of a list or of a watch. Empty starts with the next end of a push.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Watches only pushes of this user; empty for all.
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Watches only pushes of this activity; empty for all.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", userId: String = "", activityId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, userId)
     fieldStorage.set(2, activityId)
   }
 }
 
-public struct WatchPushesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.WatchPushesResponse", "resume_token:s started:m1 push:m1", [MessageField<WatchPushesResponse.WatchStarted>.self, MessageField<Push>.self])
+public struct WatchPushesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.WatchPushesResponse", "resume_token:s started:m1 push:m1", [MessageField<WatchPushesResponse.WatchStarted>.self, MessageField<Push>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -629,7 +608,7 @@ public struct WatchPushesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .push(let value): fields.set(2, value.fieldStorage)
@@ -640,7 +619,7 @@ public struct WatchPushesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -651,69 +630,60 @@ public struct WatchPushesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.activities.v1.WatchPushesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.activities.v1.WatchPushesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }
 
-public struct ListActivityUsersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListActivityUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+public struct ListActivityUsersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListActivityUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only users whose id begins so.
   @_alwaysEmitIntoClient
   public var userIdPrefix: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", userIdPrefix: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, userIdPrefix)
   }
 }
 
-public struct ListActivityUsersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListActivityUsersResponse", "users:o next_page_token:s", [MessagesField<ActivityUser>.self])
+public struct ListActivityUsersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListActivityUsersResponse", "users:o next_page_token:s", [MessagesField<ActivityUser>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var users: [ActivityUser] {
     get { fieldStorage.object(0, MessagesField<ActivityUser>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ActivityUser>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ActivityUser>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ActivityUser>([])).value
     }
@@ -721,54 +691,51 @@ public struct ListActivityUsersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(users: [ActivityUser] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ActivityUser>(users))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
 /// ActivityUser is a user with activities or tokens.
-public struct ActivityUser: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ActivityUser", "user_id:s activity_count:l token_count:l change_time:t")
+public struct ActivityUser: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ActivityUser", "user_id:s activity_count:l token_count:l change_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Live activities.
   @_alwaysEmitIntoClient
   public var activityCount: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Tokens in use.
   @_alwaysEmitIntoClient
   public var tokenCount: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The newest change of an activity that the change log still has; absent without one.
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", activityCount: Int64 = 0, tokenCount: Int64 = 0, changeTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, activityCount)
     fieldStorage.set(2, tokenCount)
@@ -776,50 +743,44 @@ public struct ActivityUser: StoredMessage {
   }
 }
 
-public struct ListDeadLettersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListDeadLettersRequest", "page_size:i page_token:s")
+public struct ListDeadLettersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListDeadLettersRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListDeadLettersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListDeadLettersResponse", "pushes:o next_page_token:s", [MessagesField<Push>.self])
+public struct ListDeadLettersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListDeadLettersResponse", "pushes:o next_page_token:s", [MessagesField<Push>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var pushes: [Push] {
     get { fieldStorage.object(0, MessagesField<Push>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Push>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Push>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Push>([])).value
     }
@@ -827,32 +788,29 @@ public struct ListDeadLettersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pushes: [Push] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Push>(pushes))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct ReplayDeadLettersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ReplayDeadLettersRequest", "apns_ids:o request_id:s", [ScalarsField<String>.self])
+public struct ReplayDeadLettersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ReplayDeadLettersRequest", "apns_ids:o request_id:s", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apnsIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -861,45 +819,42 @@ public struct ReplayDeadLettersRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apnsIds: [String] = [], requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(apnsIds))
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct ReplayDeadLettersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ReplayDeadLettersResponse", "replayed_count:i superseded_count:i missing_ids:o", [ScalarsField<String>.self])
+public struct ReplayDeadLettersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ReplayDeadLettersResponse", "replayed_count:i superseded_count:i missing_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Number of pushes that were queued again.
   @_alwaysEmitIntoClient
   public var replayedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Number of pushes that were dropped because a newer state is queued or was sent.
   @_alwaysEmitIntoClient
   public var supersededCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Ids that are not dead letters.
   @_alwaysEmitIntoClient
   public var missingIds: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -907,28 +862,25 @@ public struct ReplayDeadLettersResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(replayedCount: Int32 = 0, supersededCount: Int32 = 0, missingIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, replayedCount)
     fieldStorage.set(1, supersededCount)
     fieldStorage.set(2, ScalarsField<String>(missingIds))
   }
 }
 
-public struct DeleteDeadLettersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DeleteDeadLettersRequest", "apns_ids:o", [ScalarsField<String>.self])
+public struct DeleteDeadLettersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DeleteDeadLettersRequest", "apns_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apnsIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -936,32 +888,29 @@ public struct DeleteDeadLettersRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(apnsIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(apnsIds))
   }
 }
 
-public struct DeleteDeadLettersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DeleteDeadLettersResponse", "deleted_count:i missing_ids:o", [ScalarsField<String>.self])
+public struct DeleteDeadLettersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DeleteDeadLettersResponse", "deleted_count:i missing_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deletedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Ids that are not dead letters.
   @_alwaysEmitIntoClient
   public var missingIds: [String] {
     get { fieldStorage.object(1, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(1, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, ScalarsField<String>([])).value
     }
@@ -969,53 +918,50 @@ public struct DeleteDeadLettersResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(deletedCount: Int32 = 0, missingIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deletedCount)
     fieldStorage.set(1, ScalarsField<String>(missingIds))
   }
 }
 
-public struct ListPushStatisticsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListPushStatisticsRequest", "app:s start_time:t end_time:t page_size:i page_token:s")
+public struct ListPushStatisticsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListPushStatisticsRequest", "app:s start_time:t end_time:t page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Beginning, extended to the whole hour; absent: a day before the end.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Exclusive end, at most 31 days after the start; absent: now.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, startTime)
     fieldStorage.set(2, endTime)
@@ -1024,22 +970,19 @@ public struct ListPushStatisticsRequest: StoredMessage {
   }
 }
 
-public struct ListPushStatisticsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListPushStatisticsResponse", "hours:o next_page_token:s", [MessagesField<PushStatistics>.self])
+public struct ListPushStatisticsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListPushStatisticsResponse", "hours:o next_page_token:s", [MessagesField<PushStatistics>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Hours with any counts.
   @_alwaysEmitIntoClient
   public var hours: [PushStatistics] {
     get { fieldStorage.object(0, MessagesField<PushStatistics>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<PushStatistics>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<PushStatistics>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<PushStatistics>([])).value
     }
@@ -1047,51 +990,48 @@ public struct ListPushStatisticsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(hours: [PushStatistics] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<PushStatistics>(hours))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
 /// PushStatistics counts an app's pushes of one hour.
-public struct PushStatistics: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PushStatistics", "app:s start_time:t accepted_count:l rejected_counts:o retired_token_count:l coalesced_count:l retried_count:l dead_letter_count:l expired_count:l without_token_count:l latency_p50:o? latency_p90:o? latency_p99:o?", [MapField<Int64>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
+public struct PushStatistics: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PushStatistics", "app:s start_time:t accepted_count:l rejected_counts:o retired_token_count:l coalesced_count:l retried_count:l dead_letter_count:l expired_count:l without_token_count:l latency_p50:o? latency_p90:o? latency_p99:o?", [MapField<Int64>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The beginning of the hour.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Accepted by APNs, which does not imply delivery.
   @_alwaysEmitIntoClient
   public var acceptedCount: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Rejected by APNs, by reason.
   @_alwaysEmitIntoClient
   public var rejectedCounts: [String: Int64] {
     get { fieldStorage.object(3, MapField<Int64>.self)?.value ?? [:] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MapField<Int64>(newValue)) }
+    set { uniqueStorage().set(3, MapField<Int64>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MapField<Int64>([:])).value
     }
@@ -1100,54 +1040,54 @@ public struct PushStatistics: StoredMessage {
   @_alwaysEmitIntoClient
   public var retiredTokenCount: Int64 {
     get { fieldStorage.int64(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// States that were never sent because a newer one replaced them.
   @_alwaysEmitIntoClient
   public var coalescedCount: Int64 {
     get { fieldStorage.int64(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var retriedCount: Int64 {
     get { fieldStorage.int64(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deadLetterCount: Int64 {
     get { fieldStorage.int64(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var expiredCount: Int64 {
     get { fieldStorage.int64(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var withoutTokenCount: Int64 {
     get { fieldStorage.int64(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// From the call that requested the push to APNs' response, accurate to an eighth. Absent without responses.
   @_alwaysEmitIntoClient
   public var latencyP50: ProtoDuration? {
     get { fieldStorage.object(10, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(10, newValue.map { ValueField($0) }) }
   }
   @_alwaysEmitIntoClient
   public var latencyP90: ProtoDuration? {
     get { fieldStorage.object(11, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(11, newValue.map { ValueField($0) }) }
   }
   @_alwaysEmitIntoClient
   public var latencyP99: ProtoDuration? {
     get { fieldStorage.object(12, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(12, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", startTime: ProtoTimestamp? = nil, acceptedCount: Int64 = 0, rejectedCounts: [String: Int64] = [:], retiredTokenCount: Int64 = 0, coalescedCount: Int64 = 0, retriedCount: Int64 = 0, deadLetterCount: Int64 = 0, expiredCount: Int64 = 0, withoutTokenCount: Int64 = 0, latencyP50: ProtoDuration? = nil, latencyP90: ProtoDuration? = nil, latencyP99: ProtoDuration? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, startTime)
     fieldStorage.set(2, acceptedCount)

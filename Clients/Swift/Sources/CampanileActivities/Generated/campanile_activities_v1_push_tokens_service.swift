@@ -85,114 +85,111 @@ public enum PushTokenKind: ProtoEnum {
 
 /// PushToken is a token, of which only a part is returned. One token of each kind is stored for each installation, app,
 /// activity and control.
-public struct PushToken: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PushToken", "id:s kind:e app:s environment:s installation_id:s activity_id:s attributes_type:s redacted_token:s size_bytes:i token_time:t register_time:t use_time:t retire_time:t retire_reason:s os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
+public struct PushToken: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PushToken", "id:s kind:e app:s environment:s installation_id:s activity_id:s attributes_type:s redacted_token:s size_bytes:i token_time:t register_time:t use_time:t retire_time:t retire_reason:s os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var kind: PushTokenKind {
     get { PushTokenKind(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Identifies the app's installation on a device.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The attributes type that a push-to-start token can start; empty for any.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Its first and last four digits.
   @_alwaysEmitIntoClient
   public var redactedToken: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var sizeBytes: Int32 {
     get { fieldStorage.int32(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// Time of the registration by the device's clock, capped at one minute ahead of the server's.
   @_alwaysEmitIntoClient
   public var tokenTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   @_alwaysEmitIntoClient
   public var registerTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// Time of the last registration or push, accurate to a day. The token is deleted 90 days later.
   @_alwaysEmitIntoClient
   public var useTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// Absent while it is in use.
   @_alwaysEmitIntoClient
   public var retireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// APNs' reason, or ACTIVITY_ENDED.
   @_alwaysEmitIntoClient
   public var retireReason: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// As last reported for its installation; absent if unknown.
   @_alwaysEmitIntoClient
   public var osVersion: OsVersion? {
     get { fieldStorage.message(14).map(OsVersion.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue?.fieldStorage) }
+    set { uniqueStorage().set(14, newValue?.fieldStorage) }
   }
   /// As last reported for its installation; absent if unknown.
   @_alwaysEmitIntoClient
   public var frequentPushesEnabled: Bool? {
     get { fieldStorage.has(15) ? fieldStorage.bool(15) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// The control that a control's token reloads.
   @_alwaysEmitIntoClient
   public var controlId: String {
     get { fieldStorage.string(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", kind: PushTokenKind = PushTokenKind(), app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", redactedToken: String = "", sizeBytes: Int32 = 0, tokenTime: ProtoTimestamp? = nil, registerTime: ProtoTimestamp? = nil, useTime: ProtoTimestamp? = nil, retireTime: ProtoTimestamp? = nil, retireReason: String = "", osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil, controlId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, kind.rawValue)
     fieldStorage.set(2, app)
@@ -214,119 +211,113 @@ public struct PushToken: StoredMessage {
 }
 
 /// OsVersion is a version of iOS or iPadOS.
-public struct OsVersion: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.OsVersion", "major:i minor:i patch:i")
+public struct OsVersion: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.OsVersion", "major:i minor:i patch:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var major: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var minor: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var patch: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(major: Int32 = 0, minor: Int32 = 0, patch: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, major)
     fieldStorage.set(1, minor)
     fieldStorage.set(2, patch)
   }
 }
 
-public struct RegisterPushTokenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.RegisterPushTokenRequest", "kind:e token:s app:s environment:s installation_id:s activity_id:s attributes_type:s token_time:t os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
+public struct RegisterPushTokenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.RegisterPushTokenRequest", "kind:e token:s app:s environment:s installation_id:s activity_id:s attributes_type:s token_time:t os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var kind: PushTokenKind {
     get { PushTokenKind(rawValue: fieldStorage.int32(0)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.rawValue) }
+    set { uniqueStorage().set(0, newValue.rawValue) }
   }
   /// An even number of hexadecimal digits, at most 400; for a channel, its id in base64.
   @_alwaysEmitIntoClient
   public var token: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The environment of the app's build. A local activity that has no other token moves to it; for any other activity it
   /// must be the activity's (ENVIRONMENT_MISMATCH).
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Empty if the user has the app on one device only.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Required for an update token, not allowed otherwise. The activity must be the user's; if it has ended, its end is
   /// pushed.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// For push-to-start tokens only.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Time at which the device received the token; absent: now. With it, a late repetition cannot replace a newer token.
   @_alwaysEmitIntoClient
   public var tokenTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// As in UpdateInstallationRequest.
   @_alwaysEmitIntoClient
   public var osVersion: OsVersion? {
     get { fieldStorage.message(8).map(OsVersion.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue?.fieldStorage) }
+    set { uniqueStorage().set(8, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var frequentPushesEnabled: Bool? {
     get { fieldStorage.has(9) ? fieldStorage.bool(9) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// Required for a control's token, not allowed otherwise: distinguishes the controls of the installation, such as by
   /// their kind.
   @_alwaysEmitIntoClient
   public var controlId: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(kind: PushTokenKind = PushTokenKind(), token: String = "", app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", tokenTime: ProtoTimestamp? = nil, osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil, controlId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, kind.rawValue)
     fieldStorage.set(1, token)
     fieldStorage.set(2, app)
@@ -341,73 +332,67 @@ public struct RegisterPushTokenRequest: StoredMessage {
   }
 }
 
-public struct RegisterPushTokenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.RegisterPushTokenResponse", "token:m superseded:b", [MessageField<PushToken>.self])
+public struct RegisterPushTokenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.RegisterPushTokenResponse", "token:m superseded:b", [MessageField<PushToken>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var token: PushToken? {
     get { fieldStorage.message(0).map(PushToken.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// Whether a newer token was already known, which is then returned.
   @_alwaysEmitIntoClient
   public var superseded: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(token: PushToken? = nil, superseded: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, token?.fieldStorage)
     fieldStorage.set(1, superseded)
   }
 }
 
-public struct UpdateInstallationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UpdateInstallationRequest", "app:s installation_id:s os_version:m frequent_pushes_enabled:b?", [MessageField<OsVersion>.self])
+public struct UpdateInstallationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UpdateInstallationRequest", "app:s installation_id:s os_version:m frequent_pushes_enabled:b?", [MessageField<OsVersion>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty if the user has the app on one device only.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The device's version; absent keeps the known one. Activities are started remotely from iOS 17.2, with a broadcast
   /// channel from iOS 18. An unknown version is not excluded.
   @_alwaysEmitIntoClient
   public var osVersion: OsVersion? {
     get { fieldStorage.message(2).map(OsVersion.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// `frequentPushesEnabled` of ActivityKit: whether the user allows frequent updates. Its activities then have a larger
   /// budget of pushes with priority 10. Absent keeps the known value; an unknown one counts as false.
   @_alwaysEmitIntoClient
   public var frequentPushesEnabled: Bool? {
     get { fieldStorage.has(3) ? fieldStorage.bool(3) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", installationId: String = "", osVersion: OsVersion? = nil, frequentPushesEnabled: Bool? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, installationId)
     fieldStorage.set(2, osVersion?.fieldStorage)
@@ -415,176 +400,155 @@ public struct UpdateInstallationRequest: StoredMessage {
   }
 }
 
-public struct UpdateInstallationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.UpdateInstallationResponse", "token_count:i")
+public struct UpdateInstallationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.UpdateInstallationResponse", "token_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Number of tokens that the installation has.
   @_alwaysEmitIntoClient
   public var tokenCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(tokenCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, tokenCount)
   }
 }
 
-public struct GetActivityPushTokenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetActivityPushTokenRequest", "activity_id:s installation_id:s")
+public struct GetActivityPushTokenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetActivityPushTokenRequest", "activity_id:s installation_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The installation that displays it. Empty: the installation that registered its token last.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", installationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, installationId)
   }
 }
 
-public struct GetActivityPushTokenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetActivityPushTokenResponse", "token:s")
+public struct GetActivityPushTokenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetActivityPushTokenResponse", "token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Hexadecimal digits.
   @_alwaysEmitIntoClient
   public var token: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(token: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, token)
   }
 }
 
-public struct GetPushTokenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetPushTokenRequest", "token_id:s")
+public struct GetPushTokenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetPushTokenRequest", "token_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var tokenId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(tokenId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, tokenId)
   }
 }
 
-public struct GetPushTokenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.GetPushTokenResponse", "token:m", [MessageField<PushToken>.self])
+public struct GetPushTokenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.GetPushTokenResponse", "token:m", [MessageField<PushToken>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var token: PushToken? {
     get { fieldStorage.message(0).map(PushToken.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(token: PushToken? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, token?.fieldStorage)
   }
 }
 
-public struct ListPushTokensRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListPushTokensRequest", "page_size:i page_token:s include_retired:b")
+public struct ListPushTokensRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListPushTokensRequest", "page_size:i page_token:s include_retired:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Also returns retired tokens.
   @_alwaysEmitIntoClient
   public var includeRetired: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", includeRetired: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, includeRetired)
   }
 }
 
-public struct ListPushTokensResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListPushTokensResponse", "tokens:o next_page_token:s", [MessagesField<PushToken>.self])
+public struct ListPushTokensResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListPushTokensResponse", "tokens:o next_page_token:s", [MessagesField<PushToken>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var tokens: [PushToken] {
     get { fieldStorage.object(0, MessagesField<PushToken>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<PushToken>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<PushToken>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<PushToken>([])).value
     }
@@ -592,47 +556,41 @@ public struct ListPushTokensResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(tokens: [PushToken] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<PushToken>(tokens))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct DeletePushTokenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DeletePushTokenRequest", "token_id:s")
+public struct DeletePushTokenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DeletePushTokenRequest", "token_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var tokenId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(tokenId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, tokenId)
   }
 }
 
-public struct DeletePushTokenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DeletePushTokenResponse", "")
+public struct DeletePushTokenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DeletePushTokenResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

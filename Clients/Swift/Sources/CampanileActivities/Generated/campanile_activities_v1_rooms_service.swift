@@ -4,95 +4,92 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct JoinRoomRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.JoinRoomRequest", "app:s environment:s room_id:s activity_id:s origin:e waiting_limit:o? attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
+public struct JoinRoomRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.JoinRoomRequest", "app:s environment:s room_id:s activity_id:s origin:e waiting_limit:o? attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var roomId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Empty: the server chooses an id.
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var origin: ActivityOrigin {
     get { ActivityOrigin(rawValue: fieldStorage.int32(4)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.rawValue) }
+    set { uniqueStorage().set(4, newValue.rawValue) }
   }
   /// Time of waiting after which the activity ends: 1 second to 8 h. Absent for no limit.
   @_alwaysEmitIntoClient
   public var waitingLimit: ProtoDuration? {
     get { fieldStorage.object(5, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(5, newValue.map { ValueField($0) }) }
   }
   /// As in StartActivityRequest; empty attributes default to `{"roomId":…}`.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var attributesJson: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(8).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue?.fieldStorage) }
+    set { uniqueStorage().set(8, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// As in StartActivityRequest.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(11) ? fieldStorage.double(11) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// The URL that a tap opens, absolute. The content-state has it as `url`; the widget opens it.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", environment: String = "", roomId: String = "", activityId: String = "", origin: ActivityOrigin = ActivityOrigin(), waitingLimit: ProtoDuration? = nil, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "", url: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, environment)
     fieldStorage.set(2, roomId)
@@ -110,64 +107,58 @@ public struct JoinRoomRequest: StoredMessage {
   }
 }
 
-public struct JoinRoomResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.JoinRoomResponse", "activity:m", [MessageField<Activity>.self])
+public struct JoinRoomResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.JoinRoomResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct ReportPeerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ReportPeerRequest", "app:s room_id:s connected:b alert:m", [MessageField<Alert>.self])
+public struct ReportPeerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ReportPeerRequest", "app:s room_id:s connected:b alert:m", [MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var roomId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether the peer is connected now.
   @_alwaysEmitIntoClient
   public var connected: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Shown together with the new phase, such as that the peer is there, with or without a sound. A report that changes
   /// nothing shows none.
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(3).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", roomId: String = "", connected: Bool = false, alert: Alert? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, roomId)
     fieldStorage.set(2, connected)
@@ -175,134 +166,119 @@ public struct ReportPeerRequest: StoredMessage {
   }
 }
 
-public struct ReportPeerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ReportPeerResponse", "activity:m", [MessageField<Activity>.self])
+public struct ReportPeerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ReportPeerResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Absent if the room has no activity.
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct LeaveRoomRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.LeaveRoomRequest", "app:s room_id:s request_id:s")
+public struct LeaveRoomRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.LeaveRoomRequest", "app:s room_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var roomId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", roomId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, roomId)
     fieldStorage.set(2, requestId)
   }
 }
 
-public struct LeaveRoomResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.LeaveRoomResponse", "activity:m", [MessageField<Activity>.self])
+public struct LeaveRoomResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.LeaveRoomResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Absent if the room has no activity.
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct DisconnectRoomsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DisconnectRoomsRequest", "app:s request_id:s")
+public struct DisconnectRoomsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DisconnectRoomsRequest", "app:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(app: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, app)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct DisconnectRoomsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.DisconnectRoomsResponse", "ended_count:i")
+public struct DisconnectRoomsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.DisconnectRoomsResponse", "ended_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var endedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(endedCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, endedCount)
   }
 }

@@ -6,32 +6,29 @@ public import CampanileStorage
 
 /// SigningKey describes the use of a key. In a directory of keys, `AuthKey_<key id>.json` next to the key file contains
 /// one.
-public struct SigningKey: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SigningKey", "team_id:s key_id:s environments:o apps:o token_time:t", [ScalarsField<String>.self, ScalarsField<String>.self])
+public struct SigningKey: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SigningKey", "team_id:s key_id:s environments:o apps:o token_time:t", [ScalarsField<String>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var teamId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The environments that it signs for; empty for all.
   @_alwaysEmitIntoClient
   public var environments: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -41,9 +38,9 @@ public struct SigningKey: StoredMessage {
   @_alwaysEmitIntoClient
   public var apps: [String] {
     get { fieldStorage.object(3, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(3, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, ScalarsField<String>([])).value
     }
@@ -52,12 +49,12 @@ public struct SigningKey: StoredMessage {
   @_alwaysEmitIntoClient
   public var tokenTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(teamId: String = "", keyId: String = "", environments: [String] = [], apps: [String] = [], tokenTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, teamId)
     fieldStorage.set(1, keyId)
     fieldStorage.set(2, ScalarsField<String>(environments))
@@ -66,166 +63,148 @@ public struct SigningKey: StoredMessage {
   }
 }
 
-public struct SignProviderTokenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SignProviderTokenRequest", "key_id:s team_id:s")
+public struct SignProviderTokenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SignProviderTokenRequest", "key_id:s team_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// May be empty if only one team has a key with this id.
   @_alwaysEmitIntoClient
   public var teamId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(keyId: String = "", teamId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, keyId)
     fieldStorage.set(1, teamId)
   }
 }
 
-public struct SignProviderTokenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SignProviderTokenResponse", "token:s issue_time:t renew_time:t")
+public struct SignProviderTokenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SignProviderTokenResponse", "token:s issue_time:t renew_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The value of `authorization` after `bearer `.
   @_alwaysEmitIntoClient
   public var token: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var issueTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The time at which to request the next token.
   @_alwaysEmitIntoClient
   public var renewTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(token: String = "", issueTime: ProtoTimestamp? = nil, renewTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, token)
     fieldStorage.set(1, issueTime)
     fieldStorage.set(2, renewTime)
   }
 }
 
-public struct PutSigningKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PutSigningKeyRequest", "key:m private_key_pem:s", [MessageField<SigningKey>.self])
+public struct PutSigningKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PutSigningKeyRequest", "key:m private_key_pem:s", [MessageField<SigningKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var key: SigningKey? {
     get { fieldStorage.message(0).map(SigningKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// PKCS#8 in PEM, like Apple's .p8 files: `-----BEGIN PRIVATE KEY-----`.
   @_alwaysEmitIntoClient
   public var privateKeyPem: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(key: SigningKey? = nil, privateKeyPem: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, key?.fieldStorage)
     fieldStorage.set(1, privateKeyPem)
   }
 }
 
-public struct PutSigningKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PutSigningKeyResponse", "key:m", [MessageField<SigningKey>.self])
+public struct PutSigningKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PutSigningKeyResponse", "key:m", [MessageField<SigningKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var key: SigningKey? {
     get { fieldStorage.message(0).map(SigningKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(key: SigningKey? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, key?.fieldStorage)
   }
 }
 
-public struct ListSigningKeysRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListSigningKeysRequest", "page_size:i page_token:s")
+public struct ListSigningKeysRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListSigningKeysRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListSigningKeysResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ListSigningKeysResponse", "keys:o next_page_token:s", [MessagesField<SigningKey>.self])
+public struct ListSigningKeysResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ListSigningKeysResponse", "keys:o next_page_token:s", [MessagesField<SigningKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var keys: [SigningKey] {
     get { fieldStorage.object(0, MessagesField<SigningKey>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<SigningKey>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<SigningKey>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<SigningKey>([])).value
     }
@@ -233,54 +212,48 @@ public struct ListSigningKeysResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(keys: [SigningKey] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<SigningKey>(keys))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RevokeSigningKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.RevokeSigningKeyRequest", "key_id:s team_id:s")
+public struct RevokeSigningKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.RevokeSigningKeyRequest", "key_id:s team_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// May be empty if only one team has a key with this id.
   @_alwaysEmitIntoClient
   public var teamId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(keyId: String = "", teamId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, keyId)
     fieldStorage.set(1, teamId)
   }
 }
 
-public struct RevokeSigningKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.RevokeSigningKeyResponse", "")
+public struct RevokeSigningKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.RevokeSigningKeyResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

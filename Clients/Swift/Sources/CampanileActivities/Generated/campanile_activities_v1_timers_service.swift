@@ -4,112 +4,109 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct StartTimerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StartTimerRequest", "activity_id:s app:s environment:s origin:e method_name:s session_type:e duration:o? start_time:t completes_by_itself:b attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, EnumField<TimerSessionType>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
+public struct StartTimerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StartTimerRequest", "activity_id:s app:s environment:s origin:e method_name:s session_type:e duration:o? start_time:t completes_by_itself:b attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, EnumField<TimerSessionType>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var origin: ActivityOrigin {
     get { ActivityOrigin(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var methodName: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var sessionType: TimerSessionType {
     get { TimerSessionType(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
   /// 1 second to 8 h. Absent for no end: only for FREESTYLE and COUNTUP.
   @_alwaysEmitIntoClient
   public var duration: ProtoDuration? {
     get { fieldStorage.object(6, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(6, newValue.map { ValueField($0) }) }
   }
   /// At most 8 h ago; absent: now.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// Whether it completes automatically when its time is over; requires a duration.
   @_alwaysEmitIntoClient
   public var completesByItself: Bool {
     get { fieldStorage.bool(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// As in StartActivityRequest.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   @_alwaysEmitIntoClient
   public var attributesJson: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(11).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue?.fieldStorage) }
+    set { uniqueStorage().set(11, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// As in StartActivityRequest; absent: 8 h from now.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// As in StartActivityRequest; absent: 100 while the timer runs, 50 while it is paused.
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(14) ? fieldStorage.double(14) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// The URL that a tap opens, absolute. The content-state has it as `url`; the widget opens it.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), methodName: String = "", sessionType: TimerSessionType = TimerSessionType(), duration: ProtoDuration? = nil, startTime: ProtoTimestamp? = nil, completesByItself: Bool = false, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "", url: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, app)
     fieldStorage.set(2, environment)
@@ -130,214 +127,187 @@ public struct StartTimerRequest: StoredMessage {
   }
 }
 
-public struct StartTimerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StartTimerResponse", "activity:m", [MessageField<Activity>.self])
+public struct StartTimerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StartTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct PauseTimerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PauseTimerRequest", "activity_id:s request_id:s")
+public struct PauseTimerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PauseTimerRequest", "activity_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct PauseTimerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PauseTimerResponse", "activity:m", [MessageField<Activity>.self])
+public struct PauseTimerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PauseTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct ResumeTimerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ResumeTimerRequest", "activity_id:s request_id:s")
+public struct ResumeTimerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ResumeTimerRequest", "activity_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct ResumeTimerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ResumeTimerResponse", "activity:m", [MessageField<Activity>.self])
+public struct ResumeTimerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ResumeTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct StopTimerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StopTimerRequest", "activity_id:s")
+public struct StopTimerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StopTimerRequest", "activity_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
   }
 }
 
-public struct StopTimerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StopTimerResponse", "activity:m", [MessageField<Activity>.self])
+public struct StopTimerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StopTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct CompleteTimerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.CompleteTimerRequest", "activity_id:s")
+public struct CompleteTimerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.CompleteTimerRequest", "activity_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
   }
 }
 
-public struct CompleteTimerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.CompleteTimerResponse", "activity:m", [MessageField<Activity>.self])
+public struct CompleteTimerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.CompleteTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }

@@ -71,94 +71,91 @@ public enum InterruptionLevel: ProtoEnum {
   }
 }
 
-public struct StartUnreadActivityRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StartUnreadActivityRequest", "activity_id:s app:s environment:s origin:e items_max:i attributes_type:s attributes_json:s alert:m installation_id:s renews:b stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
+public struct StartUnreadActivityRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StartUnreadActivityRequest", "activity_id:s app:s environment:s origin:e items_max:i attributes_type:s attributes_json:s alert:m installation_id:s renews:b stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activityId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var origin: ActivityOrigin {
     get { ActivityOrigin(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   /// Number of newest notifications to show. Not set: 3.
   @_alwaysEmitIntoClient
   public var itemsMax: Int32 {
     get { fieldStorage.int32(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// As in StartActivityRequest; empty attributes default to `{"id":…}` with the activity's id.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var attributesJson: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(7).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue?.fieldStorage) }
+    set { uniqueStorage().set(7, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var renews: Bool {
     get { fieldStorage.bool(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// As in StartActivityRequest.
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(11) ? fieldStorage.double(11) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// A repeated request within 24 h returns the stored response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// The URL that a tap opens, absolute. The content-state has it as `url`; the widget opens it.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), itemsMax: Int32 = 0, attributesType: String = "", attributesJson: String = "", alert: Alert? = nil, installationId: String = "", renews: Bool = false, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, requestId: String = "", url: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activityId)
     fieldStorage.set(1, app)
     fieldStorage.set(2, environment)
@@ -176,217 +173,205 @@ public struct StartUnreadActivityRequest: StoredMessage {
   }
 }
 
-public struct StartUnreadActivityResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.StartUnreadActivityResponse", "activity:m", [MessageField<Activity>.self])
+public struct StartUnreadActivityResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.StartUnreadActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var activity: Activity? {
     get { fieldStorage.message(0).map(Activity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(activity: Activity? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, activity?.fieldStorage)
   }
 }
 
-public struct PutUnreadSummaryRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PutUnreadSummaryRequest", "user_id:s summary:m sequence:l", [MessageField<UnreadSummary>.self])
+public struct PutUnreadSummaryRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PutUnreadSummaryRequest", "user_id:s summary:m sequence:l", [MessageField<UnreadSummary>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Newest first.
   @_alwaysEmitIntoClient
   public var summary: UnreadSummary? {
     get { fieldStorage.message(1).map(UnreadSummary.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// Ascends with every summary of the user, such as the sequence of their last change. A lower or equal value is
   /// ignored.
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", summary: UnreadSummary? = nil, sequence: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, summary?.fieldStorage)
     fieldStorage.set(2, sequence)
   }
 }
 
-public struct PutUnreadSummaryResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.PutUnreadSummaryResponse", "accepted:b activity_count:i known_sequence:l")
+public struct PutUnreadSummaryResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.PutUnreadSummaryResponse", "accepted:b activity_count:i known_sequence:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Whether the summary was new.
   @_alwaysEmitIntoClient
   public var accepted: Bool {
     get { fieldStorage.bool(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Number of activities that show it.
   @_alwaysEmitIntoClient
   public var activityCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The sequence of the summary that is stored now. If it exceeds the caller's last change, the caller's store was
   /// restored from a backup; a summary with a greater sequence is accepted.
   @_alwaysEmitIntoClient
   public var knownSequence: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(accepted: Bool = false, activityCount: Int32 = 0, knownSequence: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, accepted)
     fieldStorage.set(1, activityCount)
     fieldStorage.set(2, knownSequence)
   }
 }
 
-public struct SendAlertRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SendAlertRequest", "user_id:s alert_id:s notification_id:s app:s alert:m subtitle:s? badge:i? category:s thread_id:s interruption_level:e mutable_content:b content_available:b data_json:s collapse_id:s expire_time:t urgency:e subtitle_loc_key:s subtitle_loc_args:o launch_image:s relevance_score:d? filter_criteria:s target_content_id:s payload_json:s receipt_key:o installation_id:s", [MessageField<Alert>.self, EnumField<InterruptionLevel>.self, EnumField<PushUrgency>.self, ScalarsField<String>.self, BytesField.self])
+public struct SendAlertRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SendAlertRequest", "user_id:s alert_id:s notification_id:s app:s alert:m subtitle:s? badge:i? category:s thread_id:s interruption_level:e mutable_content:b content_available:b data_json:s collapse_id:s expire_time:t urgency:e subtitle_loc_key:s subtitle_loc_args:o launch_image:s relevance_score:d? filter_criteria:s target_content_id:s payload_json:s receipt_key:o installation_id:s", [MessageField<Alert>.self, EnumField<InterruptionLevel>.self, EnumField<PushUrgency>.self, ScalarsField<String>.self, BytesField.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Unique id of this push, such as `<notification id>:<number of the hand-over>`.
   @_alwaysEmitIntoClient
   public var alertId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// For the delivery reports and the app: `notificationId` in the payload.
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Sends only to devices of this app; empty for all.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Without an alert and a badge it is a background push, which the user does not see.
   @_alwaysEmitIntoClient
   public var alert: Alert? {
     get { fieldStorage.message(4).map(Alert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue?.fieldStorage) }
+    set { uniqueStorage().set(4, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var subtitle: String? {
     get { fieldStorage.has(5) ? fieldStorage.string(5) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The number on the app's icon; 0 removes it. Without an alert, only the number changes.
   @_alwaysEmitIntoClient
   public var badge: Int32? {
     get { fieldStorage.has(6) ? fieldStorage.int32(6) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var category: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var threadId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// Not set: the system's default. CRITICAL requires a critical sound. Devices of apps without Apple's entitlement for
   /// critical alerts get TIME_SENSITIVE and the plain sound instead.
   @_alwaysEmitIntoClient
   public var interruptionLevel: InterruptionLevel {
     get { InterruptionLevel(rawValue: fieldStorage.int32(9)) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue.rawValue) }
+    set { uniqueStorage().set(9, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var mutableContent: Bool {
     get { fieldStorage.bool(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// Also wakes the app in the background (`content-available`). A background push always does.
   @_alwaysEmitIntoClient
   public var contentAvailable: Bool {
     get { fieldStorage.bool(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// A JSON object, which is pushed byte for byte as the member `data` next to `aps`, such as the bucket and the
   /// attachments. Empty: no such member.
   @_alwaysEmitIntoClient
   public var dataJson: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// A newer push with the same id replaces it on the device.
   @_alwaysEmitIntoClient
   public var collapseId: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// Expiration time of the push; absent: one day from now.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// Not set: AUTOMATIC, which is HIGH. A background push is always LOW.
   @_alwaysEmitIntoClient
   public var urgency: PushUrgency {
     get { PushUrgency(rawValue: fieldStorage.int32(15)) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue.rawValue) }
+    set { uniqueStorage().set(15, newValue.rawValue) }
   }
   /// A key of the app's localizable strings in place of `subtitle`, with `subtitle_loc_args`.
   @_alwaysEmitIntoClient
   public var subtitleLocKey: String {
     get { fieldStorage.string(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   @_alwaysEmitIntoClient
   public var subtitleLocArgs: [String] {
     get { fieldStorage.object(17, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(17, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(17, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(17) }
       yield &fields.change(17, ScalarsField<String>([])).value
     }
@@ -395,32 +380,32 @@ public struct SendAlertRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var launchImage: String {
     get { fieldStorage.string(18) }
-    set { MessageStorage.unique(&fieldStorage).set(18, newValue) }
+    set { uniqueStorage().set(18, newValue) }
   }
   /// Sorts the notifications of a summary: the highest is featured.
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(19) ? fieldStorage.double(19) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(19, newValue) }
+    set { uniqueStorage().set(19, newValue) }
   }
   /// Compared with the filter that the user's current Focus has for the app, which decides whether it is shown.
   @_alwaysEmitIntoClient
   public var filterCriteria: String {
     get { fieldStorage.string(20) }
-    set { MessageStorage.unique(&fieldStorage).set(20, newValue) }
+    set { uniqueStorage().set(20, newValue) }
   }
   /// The window or scene that a tap brings forward.
   @_alwaysEmitIntoClient
   public var targetContentId: String {
     get { fieldStorage.string(21) }
-    set { MessageStorage.unique(&fieldStorage).set(21, newValue) }
+    set { uniqueStorage().set(21, newValue) }
   }
   /// A JSON object whose members are pushed byte for byte next to `aps`, for apps that expect their values there. It has
   /// none of the members `aps`, `notificationId`, `data` and `rct`.
   @_alwaysEmitIntoClient
   public var payloadJson: String {
     get { fieldStorage.string(22) }
-    set { MessageStorage.unique(&fieldStorage).set(22, newValue) }
+    set { uniqueStorage().set(22, newValue) }
   }
   /// A key of 32 bytes for this alert alone. Each device's payload then has a receipt, as the member `rct`. The device
   /// reports with it what its user did (EngagementService of Notifications). Empty, or without room in the payload: no
@@ -428,18 +413,18 @@ public struct SendAlertRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var receiptKey: [UInt8] {
     get { fieldStorage.object(23, BytesField.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(23, BytesField(newValue)) }
+    set { uniqueStorage().set(23, BytesField(newValue)) }
   }
   /// Sends only to devices of this installation; empty for all.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(24) }
-    set { MessageStorage.unique(&fieldStorage).set(24, newValue) }
+    set { uniqueStorage().set(24, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", alertId: String = "", notificationId: String = "", receiptKey: [UInt8] = [], app: String = "", installationId: String = "", alert: Alert? = nil, subtitle: String? = nil, badge: Int32? = nil, category: String = "", threadId: String = "", interruptionLevel: InterruptionLevel = InterruptionLevel(), mutableContent: Bool = false, contentAvailable: Bool = false, dataJson: String = "", payloadJson: String = "", collapseId: String = "", expireTime: ProtoTimestamp? = nil, urgency: PushUrgency = PushUrgency(), subtitleLocKey: String = "", subtitleLocArgs: [String] = [], launchImage: String = "", relevanceScore: Double? = nil, filterCriteria: String = "", targetContentId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, alertId)
     fieldStorage.set(2, notificationId)
@@ -468,22 +453,19 @@ public struct SendAlertRequest: StoredMessage {
   }
 }
 
-public struct SendAlertResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.SendAlertResponse", "apns_ids:o repeated_alert:b", [ScalarsField<String>.self])
+public struct SendAlertResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.SendAlertResponse", "apns_ids:o repeated_alert:b", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// One id for each device; empty if the user has no device with a token.
   @_alwaysEmitIntoClient
   public var apnsIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -492,12 +474,12 @@ public struct SendAlertResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var repeatedAlert: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apnsIds: [String] = [], repeatedAlert: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(apnsIds))
     fieldStorage.set(1, repeatedAlert)
   }

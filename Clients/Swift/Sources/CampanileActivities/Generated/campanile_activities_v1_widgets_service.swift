@@ -57,48 +57,45 @@ public enum WidgetKind: ProtoEnum {
   }
 }
 
-public struct ReloadWidgetsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ReloadWidgetsRequest", "user_id:s app:s kind:e control_id:s request_id:s", [EnumField<WidgetKind>.self])
+public struct ReloadWidgetsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ReloadWidgetsRequest", "user_id:s app:s kind:e control_id:s request_id:s", [EnumField<WidgetKind>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Reloads only those of this app; empty for all.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Not set: widgets and controls.
   @_alwaysEmitIntoClient
   public var kind: WidgetKind {
     get { WidgetKind(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// Reloads only this control; not allowed for widgets. Empty for all controls.
   @_alwaysEmitIntoClient
   public var controlId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// A repeated request within 24 h returns the stored response, and pushes nothing.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", app: String = "", kind: WidgetKind = WidgetKind(), controlId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, app)
     fieldStorage.set(2, kind.rawValue)
@@ -107,22 +104,19 @@ public struct ReloadWidgetsRequest: StoredMessage {
   }
 }
 
-public struct ReloadWidgetsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.activities.v1.ReloadWidgetsResponse", "apns_ids:o", [ScalarsField<String>.self])
+public struct ReloadWidgetsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.activities.v1.ReloadWidgetsResponse", "apns_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// One id for each token; empty if the user has none.
   @_alwaysEmitIntoClient
   public var apnsIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -130,7 +124,7 @@ public struct ReloadWidgetsResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(apnsIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(apnsIds))
   }
 }

@@ -131,62 +131,59 @@ public enum AttendanceSource: ProtoEnum {
 }
 
 /// Attendance is the status of one member at one meeting. There is at most one for each pair.
-public struct Attendance: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.Attendance", "member_id:s meeting_id:s status:e source:e recorded_by:s update_time:t etag:s event_time:t", [EnumField<AttendanceStatus>.self, EnumField<AttendanceSource>.self])
+public struct Attendance: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.Attendance", "member_id:s meeting_id:s status:e source:e recorded_by:s update_time:t etag:s event_time:t", [EnumField<AttendanceStatus>.self, EnumField<AttendanceSource>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var meetingId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var status: AttendanceStatus {
     get { AttendanceStatus(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var source: AttendanceSource {
     get { AttendanceSource(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   /// The caller who recorded it last: a member's id, or the name of a principal such as `service/import`.
   @_alwaysEmitIntoClient
   public var recordedBy: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Changes with every change of the record (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The time of the decision. It is before `update_time` if the request waited on an offline device.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), source: AttendanceSource = AttendanceSource(), recordedBy: String = "", updateTime: ProtoTimestamp? = nil, etag: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, meetingId)
     fieldStorage.set(2, status.rawValue)
@@ -198,41 +195,38 @@ public struct Attendance: StoredMessage {
   }
 }
 
-public struct RecordAttendanceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RecordAttendanceRequest", "member_id:s meeting_id:s status:e request_id:s etag:s event_time:t", [EnumField<AttendanceStatus>.self])
+public struct RecordAttendanceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RecordAttendanceRequest", "member_id:s meeting_id:s status:e request_id:s etag:s event_time:t", [EnumField<AttendanceStatus>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var meetingId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var status: AttendanceStatus {
     get { AttendanceStatus(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// If set, it must equal the record's etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The time of the decision, for a request that waited on an offline device; absent means now. At most 30 days ago,
   /// and at most 5 minutes in the future, which counts as now. If the record has a later one, the request changes
@@ -240,12 +234,12 @@ public struct RecordAttendanceRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "", etag: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, meetingId)
     fieldStorage.set(2, status.rawValue)
@@ -255,49 +249,43 @@ public struct RecordAttendanceRequest: StoredMessage {
   }
 }
 
-public struct RecordAttendanceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RecordAttendanceResponse", "attendance:m", [MessageField<Attendance>.self])
+public struct RecordAttendanceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RecordAttendanceResponse", "attendance:m", [MessageField<Attendance>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var attendance: Attendance? {
     get { fieldStorage.message(0).map(Attendance.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(attendance: Attendance? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, attendance?.fieldStorage)
   }
 }
 
-public struct RecordMeetingAttendanceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest", "meeting_id:s entries:o request_id:s event_time:t", [MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>.self])
+public struct RecordMeetingAttendanceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest", "meeting_id:s entries:o request_id:s event_time:t", [MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var meetingId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 1000 entries, each member once.
   @_alwaysEmitIntoClient
   public var entries: [RecordMeetingAttendanceRequest.AttendanceEntry] {
     get { fieldStorage.object(1, MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>(newValue)) }
+    set { uniqueStorage().set(1, MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>([])).value
     }
@@ -306,18 +294,18 @@ public struct RecordMeetingAttendanceRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// As in RecordAttendanceRequest, for all entries.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(meetingId: String = "", entries: [RecordMeetingAttendanceRequest.AttendanceEntry] = [], requestId: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, meetingId)
     fieldStorage.set(1, MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>(entries))
     fieldStorage.set(2, requestId)
@@ -325,51 +313,45 @@ public struct RecordMeetingAttendanceRequest: StoredMessage {
   }
 
   /// AttendanceEntry is one member's status.
-  public struct AttendanceEntry: StoredMessage {
-    public static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest.AttendanceEntry", "member_id:s status:e", [EnumField<AttendanceStatus>.self])
+  public struct AttendanceEntry: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest.AttendanceEntry", "member_id:s status:e", [EnumField<AttendanceStatus>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var memberId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     @_alwaysEmitIntoClient
     public var status: AttendanceStatus {
       get { AttendanceStatus(rawValue: fieldStorage.int32(1)) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+      set { uniqueStorage().set(1, newValue.rawValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(memberId: String = "", status: AttendanceStatus = AttendanceStatus()) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, memberId)
       fieldStorage.set(1, status.rawValue)
     }
   }
 }
 
-public struct RecordMeetingAttendanceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceResponse", "attendances:o", [MessagesField<Attendance>.self])
+public struct RecordMeetingAttendanceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceResponse", "attendances:o", [MessagesField<Attendance>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// In the order of the request.
   @_alwaysEmitIntoClient
   public var attendances: [Attendance] {
     get { fieldStorage.object(0, MessagesField<Attendance>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Attendance>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Attendance>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Attendance>([])).value
     }
@@ -377,47 +359,44 @@ public struct RecordMeetingAttendanceResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(attendances: [Attendance] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Attendance>(attendances))
   }
 }
 
-public struct ConfirmAttendanceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ConfirmAttendanceRequest", "meeting_id:s status:e request_id:s event_time:t", [EnumField<AttendanceStatus>.self])
+public struct ConfirmAttendanceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ConfirmAttendanceRequest", "meeting_id:s status:e request_id:s event_time:t", [EnumField<AttendanceStatus>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var meetingId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// PRESENT, ABSENT, EXCUSED, or NOT_CONFIRMED to withdraw a confirmation.
   @_alwaysEmitIntoClient
   public var status: AttendanceStatus {
     get { AttendanceStatus(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// As in RecordAttendanceRequest. It also decides whether the confirmation is late.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, meetingId)
     fieldStorage.set(1, status.rawValue)
     fieldStorage.set(2, requestId)
@@ -425,195 +404,174 @@ public struct ConfirmAttendanceRequest: StoredMessage {
   }
 }
 
-public struct ConfirmAttendanceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ConfirmAttendanceResponse", "attendance:m", [MessageField<Attendance>.self])
+public struct ConfirmAttendanceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ConfirmAttendanceResponse", "attendance:m", [MessageField<Attendance>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var attendance: Attendance? {
     get { fieldStorage.message(0).map(Attendance.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(attendance: Attendance? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, attendance?.fieldStorage)
   }
 }
 
-public struct GetCheckInCodeRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetCheckInCodeRequest", "meeting_id:s")
+public struct GetCheckInCodeRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetCheckInCodeRequest", "meeting_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var meetingId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(meetingId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, meetingId)
   }
 }
 
-public struct GetCheckInCodeResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetCheckInCodeResponse", "code:s refresh_time:t expire_time:t")
+public struct GetCheckInCodeResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetCheckInCodeResponse", "code:s refresh_time:t expire_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The code for the secretary's device to show, for example as a QR code: `ci1.3.57213880.` and 22 characters.
   @_alwaysEmitIntoClient
   public var code: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The time to request the next code. This code stays valid for 30 s longer.
   @_alwaysEmitIntoClient
   public var refreshTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(code: String = "", refreshTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, code)
     fieldStorage.set(1, refreshTime)
     fieldStorage.set(2, expireTime)
   }
 }
 
-public struct CheckInRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.CheckInRequest", "code:s request_id:s")
+public struct CheckInRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.CheckInRequest", "code:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A code from GetCheckInCode. Malformed and forged codes get the same error.
   @_alwaysEmitIntoClient
   public var code: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(code: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, code)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CheckInResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.CheckInResponse", "attendance:m meeting_discussion:s", [MessageField<Attendance>.self])
+public struct CheckInResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.CheckInResponse", "attendance:m meeting_discussion:s", [MessageField<Attendance>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var attendance: Attendance? {
     get { fieldStorage.message(0).map(Attendance.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var meetingDiscussion: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(attendance: Attendance? = nil, meetingDiscussion: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, attendance?.fieldStorage)
     fieldStorage.set(1, meetingDiscussion)
   }
 }
 
-public struct ListMeetingAttendanceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMeetingAttendanceRequest", "meeting_id:s page_size:i page_token:s")
+public struct ListMeetingAttendanceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingAttendanceRequest", "meeting_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var meetingId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(meetingId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, meetingId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListMeetingAttendanceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMeetingAttendanceResponse", "attendances:o next_page_token:s counts:m resume_token:s", [MessagesField<Attendance>.self, MessageField<AttendanceCounts>.self])
+public struct ListMeetingAttendanceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingAttendanceResponse", "attendances:o next_page_token:s counts:m resume_token:s", [MessagesField<Attendance>.self, MessageField<AttendanceCounts>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The recorded ones, ordered by member number.
   @_alwaysEmitIntoClient
   public var attendances: [Attendance] {
     get { fieldStorage.object(0, MessagesField<Attendance>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Attendance>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Attendance>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Attendance>([])).value
     }
@@ -621,24 +579,24 @@ public struct ListMeetingAttendanceResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var counts: AttendanceCounts? {
     get { fieldStorage.message(2).map(AttendanceCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
   /// and continues from the first page's token misses nothing.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(attendances: [Attendance] = [], nextPageToken: String = "", counts: AttendanceCounts? = nil, resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Attendance>(attendances))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, counts?.fieldStorage)
@@ -647,39 +605,36 @@ public struct ListMeetingAttendanceResponse: StoredMessage {
 }
 
 /// AttendanceCounts is the number of a meeting's records by status.
-public struct AttendanceCounts: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.AttendanceCounts", "present:i absent:i excused:i not_confirmed:i")
+public struct AttendanceCounts: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.AttendanceCounts", "present:i absent:i excused:i not_confirmed:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var present: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var absent: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var excused: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var notConfirmed: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(present: Int32 = 0, absent: Int32 = 0, excused: Int32 = 0, notConfirmed: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, present)
     fieldStorage.set(1, absent)
     fieldStorage.set(2, excused)
@@ -687,41 +642,38 @@ public struct AttendanceCounts: StoredMessage {
   }
 }
 
-public struct ListMemberAttendanceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMemberAttendanceRequest", "member_id:s year:i page_size:i page_token:s")
+public struct ListMemberAttendanceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberAttendanceRequest", "member_id:s year:i page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Only meetings of this year, 1700 to 2999, in the lodge's time zone; 0 means all years.
   @_alwaysEmitIntoClient
   public var year: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", year: Int32 = 0, pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, year)
     fieldStorage.set(2, pageSize)
@@ -729,22 +681,19 @@ public struct ListMemberAttendanceRequest: StoredMessage {
   }
 }
 
-public struct ListMemberAttendanceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMemberAttendanceResponse", "attendances:o next_page_token:s resume_token:s", [MessagesField<Attendance>.self])
+public struct ListMemberAttendanceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberAttendanceResponse", "attendances:o next_page_token:s resume_token:s", [MessagesField<Attendance>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The recorded ones, newest meeting first.
   @_alwaysEmitIntoClient
   public var attendances: [Attendance] {
     get { fieldStorage.object(0, MessagesField<Attendance>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Attendance>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Attendance>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Attendance>([])).value
     }
@@ -752,19 +701,19 @@ public struct ListMemberAttendanceResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
   /// and continues from the first page's token misses nothing.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(attendances: [Attendance] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Attendance>(attendances))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)

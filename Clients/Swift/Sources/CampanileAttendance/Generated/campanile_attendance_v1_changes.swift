@@ -4,14 +4,11 @@
 public import CampanileStorage
 
 /// RosterChange is the current state of one object that changed, or its deletion. Members are never deleted.
-public struct RosterChange: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RosterChange", "member:m1 meeting:m1 attendance:m1 meeting_deleted:m1 attendance_deleted:m1", [MessageField<Member>.self, MessageField<Meeting>.self, MessageField<Attendance>.self, MessageField<RosterChange.MeetingDeleted>.self, MessageField<RosterChange.AttendanceDeleted>.self])
+public struct RosterChange: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RosterChange", "member:m1 meeting:m1 attendance:m1 meeting_deleted:m1 attendance_deleted:m1", [MessageField<Member>.self, MessageField<Meeting>.self, MessageField<Attendance>.self, MessageField<RosterChange.MeetingDeleted>.self, MessageField<RosterChange.AttendanceDeleted>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var change: Change? {
@@ -26,7 +23,7 @@ public struct RosterChange: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .member(let value): fields.set(0, value.fieldStorage)
       case .meeting(let value): fields.set(1, value.fieldStorage)
@@ -40,7 +37,7 @@ public struct RosterChange: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(change: Change? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let change { self.change = change }
   }
 
@@ -53,113 +50,101 @@ public struct RosterChange: StoredMessage {
   }
 
   /// MeetingDeleted reports a meeting that no longer exists. Its attendance records were deleted with it.
-  public struct MeetingDeleted: StoredMessage {
-    public static let layout = MessageLayout("campanile.attendance.v1.RosterChange.MeetingDeleted", "meeting_id:s")
+  public struct MeetingDeleted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.attendance.v1.RosterChange.MeetingDeleted", "meeting_id:s")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var meetingId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(meetingId: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, meetingId)
     }
   }
 
   /// AttendanceDeleted reports an attendance record that no longer exists.
-  public struct AttendanceDeleted: StoredMessage {
-    public static let layout = MessageLayout("campanile.attendance.v1.RosterChange.AttendanceDeleted", "meeting_id:s member_id:s")
+  public struct AttendanceDeleted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.attendance.v1.RosterChange.AttendanceDeleted", "meeting_id:s member_id:s")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var meetingId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     @_alwaysEmitIntoClient
     public var memberId: String {
       get { fieldStorage.string(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(meetingId: String = "", memberId: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, meetingId)
       fieldStorage.set(1, memberId)
     }
   }
 }
 
-public struct ListRosterChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListRosterChangesRequest", "resume_token:s page_size:i from_start:b")
+public struct ListRosterChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListRosterChangesRequest", "resume_token:s page_size:i from_start:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A token from a list, from changes or from a watch. If empty, the response has no changes and a token of the
   /// present, unless `from_start` is set.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Starts with the oldest retained change instead of the present, which returns all objects. Ignored with a
   /// `resume_token`.
   @_alwaysEmitIntoClient
   public var fromStart: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", pageSize: Int32 = 0, fromStart: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, fromStart)
   }
 }
 
-public struct ListRosterChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListRosterChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<RosterChange>.self])
+public struct ListRosterChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListRosterChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<RosterChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Ordered by last change.
   @_alwaysEmitIntoClient
   public var changes: [RosterChange] {
     get { fieldStorage.object(0, MessagesField<RosterChange>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<RosterChange>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<RosterChange>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<RosterChange>([])).value
     }
@@ -168,70 +153,64 @@ public struct ListRosterChangesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether more changes are available now.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(changes: [RosterChange] = [], resumeToken: String = "", hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<RosterChange>(changes))
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, hasMore)
   }
 }
 
-public struct WatchRosterChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesRequest", "resume_token:s from_start:b")
+public struct WatchRosterChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesRequest", "resume_token:s from_start:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A token from a list, from changes or from a watch. If empty, the watch starts with the next change, unless
   /// `from_start` is set.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Starts with the oldest retained change instead of the present, which sends all objects. Ignored with a
   /// `resume_token`.
   @_alwaysEmitIntoClient
   public var fromStart: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", fromStart: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, fromStart)
   }
 }
 
-public struct WatchRosterChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse", "resume_token:s started:m1 change:m1 reached:m1", [MessageField<WatchRosterChangesResponse.WatchStarted>.self, MessageField<RosterChange>.self, MessageField<WatchRosterChangesResponse.WatchReached>.self])
+public struct WatchRosterChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse", "resume_token:s started:m1 change:m1 reached:m1", [MessageField<WatchRosterChangesResponse.WatchStarted>.self, MessageField<RosterChange>.self, MessageField<WatchRosterChangesResponse.WatchReached>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Resumes after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -244,7 +223,7 @@ public struct WatchRosterChangesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .change(let value): fields.set(2, value.fieldStorage)
@@ -256,7 +235,7 @@ public struct WatchRosterChangesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -268,26 +247,20 @@ public struct WatchRosterChangesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 
   /// WatchReached marks that everything committed before the watch started has been sent. Every watch sends it once.
-  public struct WatchReached: StoredMessage {
-    public static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchReached", "")
+  public struct WatchReached: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchReached", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }

@@ -193,93 +193,90 @@ public enum AuditFault: ProtoEnum {
 }
 
 /// LodgeSettings are the rules of the lodge.
-public struct LodgeSettings: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.LodgeSettings", "time_zone:s excused_pauses_streak:b excused_leaves_denominator:b statistics_private:b late_confirmation:o? check_in_opens_before:o? check_in_closes_after:o? etag:s language:e export_role:e device_login:b notices:m", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<LodgeLanguage>.self, EnumField<MemberRole>.self, MessageField<NoticeSettings>.self])
+public struct LodgeSettings: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.LodgeSettings", "time_zone:s excused_pauses_streak:b excused_leaves_denominator:b statistics_private:b late_confirmation:o? check_in_opens_before:o? check_in_closes_after:o? etag:s language:e export_role:e device_login:b notices:m", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<LodgeLanguage>.self, EnumField<MemberRole>.self, MessageField<NoticeSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A name of the IANA time zone database; determines days and years. Europe/Rome unless configured otherwise.
   @_alwaysEmitIntoClient
   public var timeZone: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether an excused absence leaves a streak unchanged. On by default. Off: it ends the streak.
   @_alwaysEmitIntoClient
   public var excusedPausesStreak: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether excused absences are excluded from the denominator. On by default. Off: they count as absences.
   @_alwaysEmitIntoClient
   public var excusedLeavesDenominator: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Whether members see only their own statistics and attendance. Off by default.
   @_alwaysEmitIntoClient
   public var statisticsPrivate: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The time after a meeting's start in which members can confirm: 0 to 365 days. Absent, as by default, means without
   /// limit.
   @_alwaysEmitIntoClient
   public var lateConfirmation: ProtoDuration? {
     get { fieldStorage.object(4, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(4, newValue.map { ValueField($0) }) }
   }
   /// The time before a meeting's start at which check-in opens: 0 to 24 hours. 2 hours by default.
   @_alwaysEmitIntoClient
   public var checkInOpensBefore: ProtoDuration? {
     get { fieldStorage.object(5, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(5, newValue.map { ValueField($0) }) }
   }
   /// The time after a meeting's start at which check-in closes: 1 minute to 24 hours. 4 hours by default.
   @_alwaysEmitIntoClient
   public var checkInClosesAfter: ProtoDuration? {
     get { fieldStorage.object(6, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(6, newValue.map { ValueField($0) }) }
   }
   /// Changes with every change of the settings (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The language of notices. ENGLISH by default.
   @_alwaysEmitIntoClient
   public var language: LodgeLanguage {
     get { LodgeLanguage(rawValue: fieldStorage.int32(8)) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue.rawValue) }
+    set { uniqueStorage().set(8, newValue.rawValue) }
   }
   /// The lowest role that may export files: SECRETARY, the default, or ADMIN.
   @_alwaysEmitIntoClient
   public var exportRole: MemberRole {
     get { MemberRole(rawValue: fieldStorage.int32(9)) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue.rawValue) }
+    set { uniqueStorage().set(9, newValue.rawValue) }
   }
   /// Whether a device token from an earlier login of a member replaces the PIN of the next one (see Login). Off by
   /// default. For apps that unlock the token with Face ID or Touch ID.
   @_alwaysEmitIntoClient
   public var deviceLogin: Bool {
     get { fieldStorage.bool(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The notices that members receive. None by default.
   @_alwaysEmitIntoClient
   public var notices: NoticeSettings? {
     get { fieldStorage.message(11).map(NoticeSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue?.fieldStorage) }
+    set { uniqueStorage().set(11, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(timeZone: String = "", excusedPausesStreak: Bool = false, excusedLeavesDenominator: Bool = false, statisticsPrivate: Bool = false, lateConfirmation: ProtoDuration? = nil, checkInOpensBefore: ProtoDuration? = nil, checkInClosesAfter: ProtoDuration? = nil, etag: String = "", language: LodgeLanguage = LodgeLanguage(), exportRole: MemberRole = MemberRole(), deviceLogin: Bool = false, notices: NoticeSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, timeZone)
     fieldStorage.set(1, excusedPausesStreak)
     fieldStorage.set(2, excusedLeavesDenominator)
@@ -295,99 +292,84 @@ public struct LodgeSettings: StoredMessage {
   }
 }
 
-public struct GetLodgeSettingsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetLodgeSettingsRequest", "")
+public struct GetLodgeSettingsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetLodgeSettingsRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct GetLodgeSettingsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetLodgeSettingsResponse", "settings:m", [MessageField<LodgeSettings>.self])
+public struct GetLodgeSettingsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetLodgeSettingsResponse", "settings:m", [MessageField<LodgeSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var settings: LodgeSettings? {
     get { fieldStorage.message(0).map(LodgeSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: LodgeSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
   }
 }
 
-public struct UpdateLodgeSettingsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.UpdateLodgeSettingsRequest", "settings:m update_mask:o?", [MessageField<LodgeSettings>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateLodgeSettingsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.UpdateLodgeSettingsRequest", "settings:m update_mask:o?", [MessageField<LodgeSettings>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED with the reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var settings: LodgeSettings? {
     get { fieldStorage.message(0).map(LodgeSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// Any field except `etag`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: LodgeSettings? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateLodgeSettingsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.UpdateLodgeSettingsResponse", "settings:m", [MessageField<LodgeSettings>.self])
+public struct UpdateLodgeSettingsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.UpdateLodgeSettingsResponse", "settings:m", [MessageField<LodgeSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var settings: LodgeSettings? {
     get { fieldStorage.message(0).map(LodgeSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: LodgeSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
   }
 }
 
-public struct ImportCsvRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ImportCsvRequest", "header:m1 chunk:o1", [MessageField<ImportCsvRequest.ImportHeader>.self, BytesField.self])
+public struct ImportCsvRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ImportCsvRequest", "header:m1 chunk:o1", [MessageField<ImportCsvRequest.ImportHeader>.self, BytesField.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var content: Content? {
@@ -399,7 +381,7 @@ public struct ImportCsvRequest: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .header(let value): fields.set(0, value.fieldStorage)
       case .chunk(let value): fields.set(1, BytesField(value))
@@ -410,7 +392,7 @@ public struct ImportCsvRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(content: Content? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let content { self.content = content }
   }
 
@@ -421,37 +403,34 @@ public struct ImportCsvRequest: StoredMessage {
   }
 
   /// ImportHeader describes the file.
-  public struct ImportHeader: StoredMessage {
-    public static let layout = MessageLayout("campanile.attendance.v1.ImportCsvRequest.ImportHeader", "table:e dry_run:b request_id:s", [EnumField<CsvTable>.self])
+  public struct ImportHeader: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.attendance.v1.ImportCsvRequest.ImportHeader", "table:e dry_run:b request_id:s", [EnumField<CsvTable>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// MEMBERS, MEETINGS or ATTENDANCE.
     @_alwaysEmitIntoClient
     public var table: CsvTable {
       get { CsvTable(rawValue: fieldStorage.int32(0)) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue.rawValue) }
+      set { uniqueStorage().set(0, newValue.rawValue) }
     }
     /// Validates the file without changing anything.
     @_alwaysEmitIntoClient
     public var dryRun: Bool {
       get { fieldStorage.bool(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
     /// At most 64 characters. A repeat within 24 h returns the first response, unless that had errors.
     @_alwaysEmitIntoClient
     public var requestId: String {
       get { fieldStorage.string(2) }
-      set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+      set { uniqueStorage().set(2, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(table: CsvTable = CsvTable(), dryRun: Bool = false, requestId: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, table.rawValue)
       fieldStorage.set(1, dryRun)
       fieldStorage.set(2, requestId)
@@ -459,49 +438,46 @@ public struct ImportCsvRequest: StoredMessage {
   }
 }
 
-public struct ImportCsvResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ImportCsvResponse", "row_count:i created_count:i updated_count:i unchanged_count:i committed:b errors:o error_count:i", [MessagesField<CsvError>.self])
+public struct ImportCsvResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ImportCsvResponse", "row_count:i created_count:i updated_count:i unchanged_count:i committed:b errors:o error_count:i", [MessagesField<CsvError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var rowCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createdCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var updatedCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Rows that match the stored state.
   @_alwaysEmitIntoClient
   public var unchangedCount: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Whether the rows were stored: false if there are errors, and in a dry run.
   @_alwaysEmitIntoClient
   public var committed: Bool {
     get { fieldStorage.bool(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// At most 100.
   @_alwaysEmitIntoClient
   public var errors: [CsvError] {
     get { fieldStorage.object(5, MessagesField<CsvError>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(5, MessagesField<CsvError>(newValue)) }
+    set { uniqueStorage().set(5, MessagesField<CsvError>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(5) }
       yield &fields.change(5, MessagesField<CsvError>([])).value
     }
@@ -509,12 +485,12 @@ public struct ImportCsvResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var errorCount: Int32 {
     get { fieldStorage.int32(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(rowCount: Int32 = 0, createdCount: Int32 = 0, updatedCount: Int32 = 0, unchangedCount: Int32 = 0, committed: Bool = false, errors: [CsvError] = [], errorCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, rowCount)
     fieldStorage.set(1, createdCount)
     fieldStorage.set(2, updatedCount)
@@ -526,42 +502,39 @@ public struct ImportCsvResponse: StoredMessage {
 }
 
 /// CsvError describes an error in one cell, row or file.
-public struct CsvError: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.CsvError", "row:i column:s reason:s message:s")
+public struct CsvError: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.CsvError", "row:i column:s reason:s message:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Counted from 1, the header; 0 for an error of the whole file.
   @_alwaysEmitIntoClient
   public var row: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The name of the column; empty for an error of the whole row.
   @_alwaysEmitIntoClient
   public var column: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Stable, UPPER_SNAKE.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var message: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(row: Int32 = 0, column: String = "", reason: String = "", message: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, row)
     fieldStorage.set(1, column)
     fieldStorage.set(2, reason)
@@ -569,48 +542,45 @@ public struct CsvError: StoredMessage {
   }
 }
 
-public struct ExportCsvRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ExportCsvRequest", "table:e year:i language:e separator:e byte_order_mark:b", [EnumField<CsvTable>.self, EnumField<LodgeLanguage>.self, EnumField<CsvSeparator>.self])
+public struct ExportCsvRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ExportCsvRequest", "table:e year:i language:e separator:e byte_order_mark:b", [EnumField<CsvTable>.self, EnumField<LodgeLanguage>.self, EnumField<CsvSeparator>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var table: CsvTable {
     get { CsvTable(rawValue: fieldStorage.int32(0)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.rawValue) }
+    set { uniqueStorage().set(0, newValue.rawValue) }
   }
   /// Only this year, 1700 to 2999, for meetings, attendance and summary; 0 means all years.
   @_alwaysEmitIntoClient
   public var year: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The language of the header and of words such as `completed`; not set: ENGLISH. Files in both can be imported.
   @_alwaysEmitIntoClient
   public var language: LodgeLanguage {
     get { LodgeLanguage(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// Not set: a comma for ENGLISH, a semicolon for ITALIAN.
   @_alwaysEmitIntoClient
   public var separator: CsvSeparator {
     get { CsvSeparator(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   /// Whether the file begins with a byte order mark, without which Excel does not read UTF-8.
   @_alwaysEmitIntoClient
   public var byteOrderMark: Bool {
     get { fieldStorage.bool(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(table: CsvTable = CsvTable(), year: Int32 = 0, language: LodgeLanguage = LodgeLanguage(), separator: CsvSeparator = CsvSeparator(), byteOrderMark: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, table.rawValue)
     fieldStorage.set(1, year)
     fieldStorage.set(2, language.rawValue)
@@ -619,113 +589,107 @@ public struct ExportCsvRequest: StoredMessage {
   }
 }
 
-public struct ExportCsvResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ExportCsvResponse", "chunk:s")
+public struct ExportCsvResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ExportCsvResponse", "chunk:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A part of the file; all parts in order form the file.
   @_alwaysEmitIntoClient
   public var chunk: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(chunk: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, chunk)
   }
 }
 
 /// AuditEntry is one entry of the audit log.
-public struct AuditEntry: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.AuditEntry", "sequence:l event_time:t actor:s address:s action:s subject:s old_state:m new_state:m redacted:b undo_of:l hash:s values_omitted:b", [MessageField<AuditState>.self, MessageField<AuditState>.self])
+public struct AuditEntry: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.AuditEntry", "sequence:l event_time:t actor:s address:s action:s subject:s old_state:m new_state:m redacted:b undo_of:l hash:s values_omitted:b", [MessageField<AuditState>.self, MessageField<AuditState>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Ascending without gaps.
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The caller: a member's id, or the name of a principal such as `user/anna`. Empty for `member.lock` (see Login),
   /// which has no caller.
   @_alwaysEmitIntoClient
   public var actor: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The peer's address.
   @_alwaysEmitIntoClient
   public var address: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The action, for example `member.update`.
   @_alwaysEmitIntoClient
   public var action: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The object: a member's or meeting's id, `t_3/m_17` for attendance, or `settings`.
   @_alwaysEmitIntoClient
   public var subject: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The states before and after; absent if there is none, or if they were erased.
   @_alwaysEmitIntoClient
   public var oldState: AuditState? {
     get { fieldStorage.message(6).map(AuditState.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue?.fieldStorage) }
+    set { uniqueStorage().set(6, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var newState: AuditState? {
     get { fieldStorage.message(7).map(AuditState.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue?.fieldStorage) }
+    set { uniqueStorage().set(7, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var redacted: Bool {
     get { fieldStorage.bool(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The entry that this one reverts; 0 if it reverts none.
   @_alwaysEmitIntoClient
   public var undoOf: Int64 {
     get { fieldStorage.int64(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// SHA-256 over the entry and the previous hash, in hexadecimal.
   @_alwaysEmitIntoClient
   public var hashField: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// Whether the states are stored but omitted here, because they take more than 1 MiB.
   @_alwaysEmitIntoClient
   public var valuesOmitted: Bool {
     get { fieldStorage.bool(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sequence: Int64 = 0, eventTime: ProtoTimestamp? = nil, actor: String = "", address: String = "", action: String = "", subject: String = "", oldState: AuditState? = nil, newState: AuditState? = nil, redacted: Bool = false, undoOf: Int64 = 0, hashField: String = "", valuesOmitted: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sequence)
     fieldStorage.set(1, eventTime)
     fieldStorage.set(2, actor)
@@ -742,31 +706,28 @@ public struct AuditEntry: StoredMessage {
 }
 
 /// AuditState is the state of an entry's subject before or after the change.
-public struct AuditState: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.AuditState", "member:m meeting:m attendances:o settings:m", [MessageField<Member>.self, MessageField<Meeting>.self, MessagesField<Attendance>.self, MessageField<LodgeSettings>.self])
+public struct AuditState: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.AuditState", "member:m meeting:m attendances:o settings:m", [MessageField<Member>.self, MessageField<Meeting>.self, MessagesField<Attendance>.self, MessageField<LodgeSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var meeting: Meeting? {
     get { fieldStorage.message(1).map(Meeting.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var attendances: [Attendance] {
     get { fieldStorage.object(2, MessagesField<Attendance>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, MessagesField<Attendance>(newValue)) }
+    set { uniqueStorage().set(2, MessagesField<Attendance>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, MessagesField<Attendance>([])).value
     }
@@ -774,12 +735,12 @@ public struct AuditState: StoredMessage {
   @_alwaysEmitIntoClient
   public var settings: LodgeSettings? {
     get { fieldStorage.message(3).map(LodgeSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil, meeting: Meeting? = nil, attendances: [Attendance] = [], settings: LodgeSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
     fieldStorage.set(1, meeting?.fieldStorage)
     fieldStorage.set(2, MessagesField<Attendance>(attendances))
@@ -787,57 +748,51 @@ public struct AuditState: StoredMessage {
   }
 }
 
-public struct ListAuditEntriesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListAuditEntriesRequest", "page_size:i page_token:s subject:s")
+public struct ListAuditEntriesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListAuditEntriesRequest", "page_size:i page_token:s subject:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Only entries of this subject; empty means all.
   @_alwaysEmitIntoClient
   public var subject: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", subject: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, subject)
   }
 }
 
-public struct ListAuditEntriesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListAuditEntriesResponse", "entries:o next_page_token:s", [MessagesField<AuditEntry>.self])
+public struct ListAuditEntriesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListAuditEntriesResponse", "entries:o next_page_token:s", [MessagesField<AuditEntry>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var entries: [AuditEntry] {
     get { fieldStorage.object(0, MessagesField<AuditEntry>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<AuditEntry>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<AuditEntry>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<AuditEntry>([])).value
     }
@@ -845,105 +800,99 @@ public struct ListAuditEntriesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(entries: [AuditEntry] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<AuditEntry>(entries))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct VerifyAuditLogRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.VerifyAuditLogRequest", "known_sequence:l known_hash:s")
+public struct VerifyAuditLogRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.VerifyAuditLogRequest", "known_sequence:l known_hash:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// An entry and its hash, stored elsewhere since an earlier verification. They reveal a truncated or rewritten log.
   @_alwaysEmitIntoClient
   public var knownSequence: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var knownHash: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(knownSequence: Int64 = 0, knownHash: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, knownSequence)
     fieldStorage.set(1, knownHash)
   }
 }
 
-public struct VerifyAuditLogResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.VerifyAuditLogResponse", "verified_count:l redacted_count:l last_sequence:l last_hash:s finished:b intact:b broken_sequence:l fault:e", [EnumField<AuditFault>.self])
+public struct VerifyAuditLogResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.VerifyAuditLogResponse", "verified_count:l redacted_count:l last_sequence:l last_hash:s finished:b intact:b broken_sequence:l fault:e", [EnumField<AuditFault>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Valid entries so far.
   @_alwaysEmitIntoClient
   public var verifiedCount: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Entries whose values were erased; the chain covers them nevertheless.
   @_alwaysEmitIntoClient
   public var redactedCount: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The last valid entry; store both values elsewhere.
   @_alwaysEmitIntoClient
   public var lastSequence: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var lastHash: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Whether this is the last message, and whether the whole log is valid.
   @_alwaysEmitIntoClient
   public var finished: Bool {
     get { fieldStorage.bool(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var intact: Bool {
     get { fieldStorage.bool(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The first invalid entry; 0 if there is none.
   @_alwaysEmitIntoClient
   public var brokenSequence: Int64 {
     get { fieldStorage.int64(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Not set if there is no invalid entry.
   @_alwaysEmitIntoClient
   public var fault: AuditFault {
     get { AuditFault(rawValue: fieldStorage.int32(7)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue.rawValue) }
+    set { uniqueStorage().set(7, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(verifiedCount: Int64 = 0, redactedCount: Int64 = 0, lastSequence: Int64 = 0, lastHash: String = "", finished: Bool = false, intact: Bool = false, brokenSequence: Int64 = 0, fault: AuditFault = AuditFault()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, verifiedCount)
     fieldStorage.set(1, redactedCount)
     fieldStorage.set(2, lastSequence)
@@ -955,54 +904,48 @@ public struct VerifyAuditLogResponse: StoredMessage {
   }
 }
 
-public struct UndoChangeRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.UndoChangeRequest", "sequence:l request_id:s")
+public struct UndoChangeRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.UndoChangeRequest", "sequence:l request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sequence: Int64 = 0, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sequence)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct UndoChangeResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.UndoChangeResponse", "entry:m", [MessageField<AuditEntry>.self])
+public struct UndoChangeResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.UndoChangeResponse", "entry:m", [MessageField<AuditEntry>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The entry that records the reversal.
   @_alwaysEmitIntoClient
   public var entry: AuditEntry? {
     get { fieldStorage.message(0).map(AuditEntry.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(entry: AuditEntry? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, entry?.fieldStorage)
   }
 }

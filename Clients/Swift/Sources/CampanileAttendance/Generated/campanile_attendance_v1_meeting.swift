@@ -115,114 +115,111 @@ public enum MeetingStatus: ProtoEnum {
 }
 
 /// Meeting is a meeting of the lodge.
-public struct Meeting: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.Meeting", "id:s number:l start_time:t time_zone:s discussion:s type:e status:e location:s has_dinner:b introduced_by:s notes:s cover_image_url:s create_time:t update_time:t etag:s year:i", [EnumField<MeetingType>.self, EnumField<MeetingStatus>.self])
+public struct Meeting: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.Meeting", "id:s number:l start_time:t time_zone:s discussion:s type:e status:e location:s has_dinner:b introduced_by:s notes:s cover_image_url:s create_time:t update_time:t etag:s year:i", [EnumField<MeetingType>.self, EnumField<MeetingStatus>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `t_` and the number, for example `t_3`.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A running number that is never reused. Set by the server.
   @_alwaysEmitIntoClient
   public var number: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// In the years 1700 to 2999. Its day and year are determined in the lodge's time zone.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The time zone for display, an IANA name; empty means the lodge's.
   @_alwaysEmitIntoClient
   public var timeZone: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The topic: 1 to 512 characters.
   @_alwaysEmitIntoClient
   public var discussion: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// If a new meeting has none, the server sets ORDINARY.
   @_alwaysEmitIntoClient
   public var type: MeetingType {
     get { MeetingType(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
   /// If a new meeting has none, the server sets SCHEDULED. A meeting that has not begun cannot be completed.
   @_alwaysEmitIntoClient
   public var status: MeetingStatus {
     get { MeetingStatus(rawValue: fieldStorage.int32(6)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.rawValue) }
+    set { uniqueStorage().set(6, newValue.rawValue) }
   }
   /// At most 256 characters.
   @_alwaysEmitIntoClient
   public var location: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var hasDinner: Bool {
     get { fieldStorage.bool(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The name of the person who introduces the topic: at most 128 characters.
   @_alwaysEmitIntoClient
   public var introducedBy: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// At most 4096 characters.
   @_alwaysEmitIntoClient
   public var notes: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// An absolute http or https URL of at most 2048 characters; empty if there is none.
   @_alwaysEmitIntoClient
   public var coverImageUrl: String {
     get { fieldStorage.string(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// Changes with every change of the meeting (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// The year in which it counts, in the lodge's time zone. Set by the server.
   @_alwaysEmitIntoClient
   public var year: Int32 {
     get { fieldStorage.int32(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", number: Int64 = 0, startTime: ProtoTimestamp? = nil, timeZone: String = "", discussion: String = "", type: MeetingType = MeetingType(), status: MeetingStatus = MeetingStatus(), location: String = "", hasDinner: Bool = false, introducedBy: String = "", notes: String = "", coverImageUrl: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", year: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, number)
     fieldStorage.set(2, startTime)

@@ -230,137 +230,134 @@ public enum MemberRole: ProtoEnum {
 
 /// Member is a member of the lodge. Other members see the names, degree, office, dates and active state. E-mail, user
 /// id, role, `has_pin` and `refused_notices` are visible to the member, to secretaries and to admins.
-public struct Member: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.Member", "id:s number:l name:s given_name:s family_name:s email:s degree:e office:e initiation_date:s passing_date:s raising_date:s active:b role:e user_id:s has_pin:b create_time:t update_time:t etag:s erase_time:t refused_notices:o", [EnumField<Degree>.self, EnumField<Office>.self, EnumField<MemberRole>.self, EnumsField<NoticeKind>.self])
+public struct Member: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.Member", "id:s number:l name:s given_name:s family_name:s email:s degree:e office:e initiation_date:s passing_date:s raising_date:s active:b role:e user_id:s has_pin:b create_time:t update_time:t etag:s erase_time:t refused_notices:o", [EnumField<Degree>.self, EnumField<Office>.self, EnumField<MemberRole>.self, EnumsField<NoticeKind>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `m_` and the number, for example `m_17`.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A running number that is never reused, for clients that prefer integers. Set by the server.
   @_alwaysEmitIntoClient
   public var number: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The login name: 1 to 128 characters, unique regardless of case.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 64 characters.
   @_alwaysEmitIntoClient
   public var givenName: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 64 characters.
   @_alwaysEmitIntoClient
   public var familyName: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// At most 254 bytes with one `@`, without spaces, control characters and `; " ' = |`; empty if there is none.
   @_alwaysEmitIntoClient
   public var email: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// If a new member has none, the server sets APPRENTICE.
   @_alwaysEmitIntoClient
   public var degree: Degree {
     get { Degree(rawValue: fieldStorage.int32(6)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.rawValue) }
+    set { uniqueStorage().set(6, newValue.rawValue) }
   }
   /// If a new member has none, the server sets NONE.
   @_alwaysEmitIntoClient
   public var office: Office {
     get { Office(rawValue: fieldStorage.int32(7)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue.rawValue) }
+    set { uniqueStorage().set(7, newValue.rawValue) }
   }
   /// `YYYY-MM-DD`, a day in the lodge's time zone; empty if unknown. Meetings before it do not count. If it is unknown,
   /// all meetings count.
   @_alwaysEmitIntoClient
   public var initiationDate: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// `YYYY-MM-DD`, not before the initiation; empty if unknown.
   @_alwaysEmitIntoClient
   public var passingDate: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// `YYYY-MM-DD`, not before the passing; empty if unknown.
   @_alwaysEmitIntoClient
   public var raisingDate: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// Set by DeactivateMember and ReactivateMember.
   @_alwaysEmitIntoClient
   public var active: Bool {
     get { fieldStorage.bool(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// If a new member has none, the server sets MEMBER.
   @_alwaysEmitIntoClient
   public var role: MemberRole {
     get { MemberRole(rawValue: fieldStorage.int32(12)) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue.rawValue) }
+    set { uniqueStorage().set(12, newValue.rawValue) }
   }
   /// The gateway's user for this member: 1 to 128 characters of `[A-Za-z0-9._:@-]`; empty if there is none.
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// Whether the member has a PIN. Set by SetMemberPin and RemoveMemberPin.
   @_alwaysEmitIntoClient
   public var hasPin: Bool {
     get { fieldStorage.bool(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   /// Changes with every change of the member (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(17) }
-    set { MessageStorage.unique(&fieldStorage).set(17, newValue) }
+    set { uniqueStorage().set(17, newValue) }
   }
   /// The time at which the personal data was erased; absent otherwise.
   @_alwaysEmitIntoClient
   public var eraseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(18) }
-    set { MessageStorage.unique(&fieldStorage).set(18, newValue) }
+    set { uniqueStorage().set(18, newValue) }
   }
   /// The notices that the member does not want to receive, each at most once. See NoticeSettings.
   @_alwaysEmitIntoClient
   public var refusedNotices: [NoticeKind] {
     get { fieldStorage.object(19, EnumsField<NoticeKind>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(19, EnumsField<NoticeKind>(newValue)) }
+    set { uniqueStorage().set(19, EnumsField<NoticeKind>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(19) }
       yield &fields.change(19, EnumsField<NoticeKind>([])).value
     }
@@ -368,7 +365,7 @@ public struct Member: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(id: String = "", number: Int64 = 0, name: String = "", givenName: String = "", familyName: String = "", email: String = "", degree: Degree = Degree(), office: Office = Office(), initiationDate: String = "", passingDate: String = "", raisingDate: String = "", active: Bool = false, role: MemberRole = MemberRole(), userId: String = "", hasPin: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", eraseTime: ProtoTimestamp? = nil, refusedNotices: [NoticeKind] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, number)
     fieldStorage.set(2, name)

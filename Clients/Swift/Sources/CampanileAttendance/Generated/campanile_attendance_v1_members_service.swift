@@ -4,153 +4,135 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct CreateMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.CreateMemberRequest", "member:m request_id:s", [MessageField<Member>.self])
+public struct CreateMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.CreateMemberRequest", "member:m request_id:s", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `id`, `number`, `active`, `has_pin`, times and etag are set by the server and ignored here.
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.CreateMemberResponse", "member:m", [MessageField<Member>.self])
+public struct CreateMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.CreateMemberResponse", "member:m", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
   }
 }
 
-public struct GetMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetMemberRequest", "member_id:s")
+public struct GetMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberRequest", "member_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
   }
 }
 
-public struct GetMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetMemberResponse", "member:m", [MessageField<Member>.self])
+public struct GetMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberResponse", "member:m", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
   }
 }
 
-public struct ListMembersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMembersRequest", "page_size:i page_token:s include_inactive:b")
+public struct ListMembersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMembersRequest", "page_size:i page_token:s include_inactive:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Also lists inactive members.
   @_alwaysEmitIntoClient
   public var includeInactive: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", includeInactive: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, includeInactive)
   }
 }
 
-public struct ListMembersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMembersResponse", "members:o next_page_token:s resume_token:s", [MessagesField<Member>.self])
+public struct ListMembersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMembersResponse", "members:o next_page_token:s resume_token:s", [MessagesField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var members: [Member] {
     get { fieldStorage.object(0, MessagesField<Member>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Member>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Member>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Member>([])).value
     }
@@ -158,269 +140,233 @@ public struct ListMembersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for ListRosterChanges and WatchRosterChanges, taken before the page was read. A client that reads all pages
   /// and continues from the first page's token misses nothing.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(members: [Member] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Member>(members))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct UpdateMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.UpdateMemberRequest", "member:m update_mask:o?", [MessageField<Member>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.UpdateMemberRequest", "member:m update_mask:o?", [MessageField<Member>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED with the reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `name`, `given_name`, `family_name`, `email`, `degree`, `office`, `initiation_date`, `passing_date`,
   /// `raising_date`, `role`, `user_id`, `refused_notices`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.UpdateMemberResponse", "member:m", [MessageField<Member>.self])
+public struct UpdateMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.UpdateMemberResponse", "member:m", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
   }
 }
 
-public struct DeactivateMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.DeactivateMemberRequest", "member_id:s")
+public struct DeactivateMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.DeactivateMemberRequest", "member_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
   }
 }
 
-public struct DeactivateMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.DeactivateMemberResponse", "member:m", [MessageField<Member>.self])
+public struct DeactivateMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.DeactivateMemberResponse", "member:m", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
   }
 }
 
-public struct ReactivateMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ReactivateMemberRequest", "member_id:s")
+public struct ReactivateMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ReactivateMemberRequest", "member_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
   }
 }
 
-public struct ReactivateMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ReactivateMemberResponse", "member:m", [MessageField<Member>.self])
+public struct ReactivateMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ReactivateMemberResponse", "member:m", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
   }
 }
 
-public struct SetMemberPinRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.SetMemberPinRequest", "member_id:s pin:s")
+public struct SetMemberPinRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.SetMemberPinRequest", "member_id:s pin:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 6 to 64 characters.
   @_alwaysEmitIntoClient
   public var pin: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", pin: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, pin)
   }
 }
 
-public struct SetMemberPinResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.SetMemberPinResponse", "")
+public struct SetMemberPinResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.SetMemberPinResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct RemoveMemberPinRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RemoveMemberPinRequest", "member_id:s")
+public struct RemoveMemberPinRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RemoveMemberPinRequest", "member_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
   }
 }
 
-public struct RemoveMemberPinResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RemoveMemberPinResponse", "")
+public struct RemoveMemberPinResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RemoveMemberPinResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ExportMemberDataRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ExportMemberDataRequest", "member_id:s")
+public struct ExportMemberDataRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ExportMemberDataRequest", "member_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
   }
 }
 
-public struct ExportMemberDataResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ExportMemberDataResponse", "member:m1 attendance:m1 session:m1 audit_entry_json:s1 feed:m1 device:m1", [MessageField<Member>.self, MessageField<Attendance>.self, MessageField<MemberSession>.self, MessageField<CalendarFeed>.self, MessageField<LoginDevice>.self])
+public struct ExportMemberDataResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ExportMemberDataResponse", "member:m1 attendance:m1 session:m1 audit_entry_json:s1 feed:m1 device:m1", [MessageField<Member>.self, MessageField<Attendance>.self, MessageField<MemberSession>.self, MessageField<CalendarFeed>.self, MessageField<LoginDevice>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var entry: Entry? {
@@ -436,7 +382,7 @@ public struct ExportMemberDataResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .member(let value): fields.set(0, value.fieldStorage)
       case .attendance(let value): fields.set(1, value.fieldStorage)
@@ -451,7 +397,7 @@ public struct ExportMemberDataResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(entry: Entry? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let entry { self.entry = entry }
   }
 
@@ -466,66 +412,60 @@ public struct ExportMemberDataResponse: StoredMessage {
   }
 }
 
-public struct EraseMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.EraseMemberRequest", "member_id:s confirm_name:s etag:s")
+public struct EraseMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.EraseMemberRequest", "member_id:s confirm_name:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Must equal the member's name, because the data cannot be restored.
   @_alwaysEmitIntoClient
   public var confirmName: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// If set, it must equal the member's etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", confirmName: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, confirmName)
     fieldStorage.set(2, etag)
   }
 }
 
-public struct EraseMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.EraseMemberResponse", "member:m redacted_entry_count:i", [MessageField<Member>.self])
+public struct EraseMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.EraseMemberResponse", "member:m redacted_entry_count:i", [MessageField<Member>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The number of audit entries whose values were erased.
   @_alwaysEmitIntoClient
   public var redactedEntryCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil, redactedEntryCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
     fieldStorage.set(1, redactedEntryCount)
   }

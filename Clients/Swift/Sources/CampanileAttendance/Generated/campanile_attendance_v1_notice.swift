@@ -75,28 +75,25 @@ public enum NoticeKind: ProtoEnum {
 /// A notice is a notification of the user in the member's `user_id`, in a bucket that is created with the first one.
 /// Active members with a user receive it, unless they refuse its kind. Each member receives a notice once. If the
 /// notifications service is not available, it follows as soon as the service is, within 7 days.
-public struct NoticeSettings: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.NoticeSettings", "meeting_changes:b reminder_before:o? absence_threshold:i", [ValueField<ProtoDuration>.self])
+public struct NoticeSettings: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.NoticeSettings", "meeting_changes:b reminder_before:o? absence_threshold:i", [ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Whether members receive a notice when an upcoming meeting is cancelled or deleted, or when its start time or
   /// location changes.
   @_alwaysEmitIntoClient
   public var meetingChanges: Bool {
     get { fieldStorage.bool(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The time before the start of a scheduled meeting at which members are reminded: 10 minutes to 30 days. Absent means
   /// never. Members whose recorded status is ABSENT or EXCUSED are not reminded.
   @_alwaysEmitIntoClient
   public var reminderBefore: ProtoDuration? {
     get { fieldStorage.object(1, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
   /// The number of consecutively missed meetings after which a member receives a notice: 1 to 100; 0 means never.
   /// Excused meetings are skipped. The meetings are counted 24 hours after a meeting is completed, so that its records
@@ -104,12 +101,12 @@ public struct NoticeSettings: StoredMessage {
   @_alwaysEmitIntoClient
   public var absenceThreshold: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(meetingChanges: Bool = false, reminderBefore: ProtoDuration? = nil, absenceThreshold: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, meetingChanges)
     fieldStorage.set(1, reminderBefore.map { ValueField($0) })
     fieldStorage.set(2, absenceThreshold)

@@ -4,53 +4,50 @@
 public import CampanileStorage
 
 /// MemberSession is a member's login on one device, without its token.
-public struct MemberSession: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.MemberSession", "id:s member_id:s create_time:t expire_time:t end_time:t address:s")
+public struct MemberSession: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.MemberSession", "id:s member_id:s create_time:t expire_time:t end_time:t address:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `s_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The time at which the session ends unless it is renewed.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The time at which the session ends in any case.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The address from which the session was opened.
   @_alwaysEmitIntoClient
   public var address: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", memberId: String = "", createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, address: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, memberId)
     fieldStorage.set(2, createTime)
@@ -61,34 +58,31 @@ public struct MemberSession: StoredMessage {
 }
 
 /// LoginDevice is a device on which a member has logged in, without its token.
-public struct LoginDevice: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.LoginDevice", "member_id:s create_time:t last_login_time:t")
+public struct LoginDevice: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.LoginDevice", "member_id:s create_time:t last_login_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var lastLoginTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", createTime: ProtoTimestamp? = nil, lastLoginTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, createTime)
     fieldStorage.set(2, lastLoginTime)

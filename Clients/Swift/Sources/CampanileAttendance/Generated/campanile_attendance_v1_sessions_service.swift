@@ -4,69 +4,63 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct LoginRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.LoginRequest", "name:s pin:s device_token:s")
+public struct LoginRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.LoginRequest", "name:s pin:s device_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 64 characters. Empty only with a valid `device_token` if LodgeSettings has `device_login`, or if the
   /// operator allows logins by name alone, for members without a PIN.
   @_alwaysEmitIntoClient
   public var pin: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The token from this member's last login on this device; empty if there is none. A token that is not valid for the
   /// member is ignored. At most 64 characters.
   @_alwaysEmitIntoClient
   public var deviceToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(name: String = "", pin: String = "", deviceToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, name)
     fieldStorage.set(1, pin)
     fieldStorage.set(2, deviceToken)
   }
 }
 
-public struct LoginResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.LoginResponse", "session_token:s member:m session:m device_token:s", [MessageField<Member>.self, MessageField<MemberSession>.self])
+public struct LoginResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.LoginResponse", "session_token:s member:m session:m device_token:s", [MessageField<Member>.self, MessageField<MemberSession>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `cas_` and 43 characters: 256 random bits, returned only here.
   @_alwaysEmitIntoClient
   public var sessionToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(1).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var session: MemberSession? {
     get { fieldStorage.message(2).map(MemberSession.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// `cad_` and 43 characters: 256 random bits that identify this device. The client stores it like a password and sends
   /// it with the next login of this member. Failures elsewhere then neither delay nor lock that login. A valid token
@@ -75,12 +69,12 @@ public struct LoginResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var deviceToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sessionToken: String = "", member: Member? = nil, session: MemberSession? = nil, deviceToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sessionToken)
     fieldStorage.set(1, member?.fieldStorage)
     fieldStorage.set(2, session?.fieldStorage)
@@ -88,120 +82,102 @@ public struct LoginResponse: StoredMessage {
   }
 }
 
-public struct GetCurrentMemberRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetCurrentMemberRequest", "")
+public struct GetCurrentMemberRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetCurrentMemberRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct GetCurrentMemberResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetCurrentMemberResponse", "member:m session:m", [MessageField<Member>.self, MessageField<MemberSession>.self])
+public struct GetCurrentMemberResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetCurrentMemberResponse", "member:m session:m", [MessageField<Member>.self, MessageField<MemberSession>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var member: Member? {
     get { fieldStorage.message(0).map(Member.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// Absent if the call has no session.
   @_alwaysEmitIntoClient
   public var session: MemberSession? {
     get { fieldStorage.message(1).map(MemberSession.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(member: Member? = nil, session: MemberSession? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, member?.fieldStorage)
     fieldStorage.set(1, session?.fieldStorage)
   }
 }
 
-public struct LogoutRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.LogoutRequest", "")
+public struct LogoutRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.LogoutRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct LogoutResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.LogoutResponse", "")
+public struct LogoutResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.LogoutResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ListSessionsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListSessionsRequest", "member_id:s page_size:i page_token:s")
+public struct ListSessionsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListSessionsRequest", "member_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Empty means the caller.
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListSessionsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListSessionsResponse", "sessions:o next_page_token:s", [MessagesField<MemberSession>.self])
+public struct ListSessionsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListSessionsResponse", "sessions:o next_page_token:s", [MessagesField<MemberSession>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// At most 20 in all pages.
   @_alwaysEmitIntoClient
   public var sessions: [MemberSession] {
     get { fieldStorage.object(0, MessagesField<MemberSession>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<MemberSession>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<MemberSession>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<MemberSession>([])).value
     }
@@ -209,114 +185,102 @@ public struct ListSessionsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sessions: [MemberSession] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<MemberSession>(sessions))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RevokeSessionsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RevokeSessionsRequest", "member_id:s request_id:s")
+public struct RevokeSessionsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RevokeSessionsRequest", "member_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Empty means the caller.
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct RevokeSessionsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.RevokeSessionsResponse", "revoked_count:i")
+public struct RevokeSessionsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.RevokeSessionsResponse", "revoked_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var revokedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(revokedCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, revokedCount)
   }
 }
 
-public struct ChangePinRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ChangePinRequest", "old_pin:s new_pin:s device_token:s")
+public struct ChangePinRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ChangePinRequest", "old_pin:s new_pin:s device_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// At most 64 characters.
   @_alwaysEmitIntoClient
   public var oldPin: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 6 to 64 characters.
   @_alwaysEmitIntoClient
   public var newPin: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// As in LoginRequest.
   @_alwaysEmitIntoClient
   public var deviceToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(oldPin: String = "", newPin: String = "", deviceToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, oldPin)
     fieldStorage.set(1, newPin)
     fieldStorage.set(2, deviceToken)
   }
 }
 
-public struct ChangePinResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ChangePinResponse", "")
+public struct ChangePinResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ChangePinResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

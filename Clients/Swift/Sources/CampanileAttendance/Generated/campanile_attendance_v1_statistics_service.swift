@@ -5,72 +5,69 @@ public import CampanileCall
 public import CampanileStorage
 
 /// AttendanceStatistics holds the statistics of one member.
-public struct AttendanceStatistics: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.AttendanceStatistics", "eligible_count:i counted_count:i present_count:i absent_count:i excused_count:i unconfirmed_count:i rate:d percentage:i current_streak:i best_streak:i")
+public struct AttendanceStatistics: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.AttendanceStatistics", "eligible_count:i counted_count:i present_count:i absent_count:i excused_count:i unconfirmed_count:i rate:d percentage:i current_streak:i best_streak:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var eligibleCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The denominator.
   @_alwaysEmitIntoClient
   public var countedCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var presentCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var absentCount: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var excusedCount: Int32 {
     get { fieldStorage.int32(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unconfirmedCount: Int32 {
     get { fieldStorage.int32(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// 0 to 1.
   @_alwaysEmitIntoClient
   public var rate: Double {
     get { fieldStorage.double(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// 0 to 100.
   @_alwaysEmitIntoClient
   public var percentage: Int32 {
     get { fieldStorage.int32(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var currentStreak: Int32 {
     get { fieldStorage.int32(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bestStreak: Int32 {
     get { fieldStorage.int32(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(eligibleCount: Int32 = 0, countedCount: Int32 = 0, presentCount: Int32 = 0, absentCount: Int32 = 0, excusedCount: Int32 = 0, unconfirmedCount: Int32 = 0, rate: Double = 0, percentage: Int32 = 0, currentStreak: Int32 = 0, bestStreak: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, eligibleCount)
     fieldStorage.set(1, countedCount)
     fieldStorage.set(2, presentCount)
@@ -84,100 +81,91 @@ public struct AttendanceStatistics: StoredMessage {
   }
 }
 
-public struct GetMemberStatisticsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetMemberStatisticsRequest", "member_id:s year:i as_of_date:s")
+public struct GetMemberStatisticsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberStatisticsRequest", "member_id:s year:i as_of_date:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Only meetings of this year, 1700 to 2999; 0 means all years.
   @_alwaysEmitIntoClient
   public var year: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// `YYYY-MM-DD`; empty means today.
   @_alwaysEmitIntoClient
   public var asOfDate: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", year: Int32 = 0, asOfDate: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, year)
     fieldStorage.set(2, asOfDate)
   }
 }
 
-public struct GetMemberStatisticsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetMemberStatisticsResponse", "statistics:m", [MessageField<AttendanceStatistics>.self])
+public struct GetMemberStatisticsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberStatisticsResponse", "statistics:m", [MessageField<AttendanceStatistics>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var statistics: AttendanceStatistics? {
     get { fieldStorage.message(0).map(AttendanceStatistics.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(statistics: AttendanceStatistics? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, statistics?.fieldStorage)
   }
 }
 
-public struct ListMemberSummariesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMemberSummariesRequest", "year:i page_size:i page_token:s include_inactive:b")
+public struct ListMemberSummariesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberSummariesRequest", "year:i page_size:i page_token:s include_inactive:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Only meetings of this year, 1700 to 2999; 0 means all years.
   @_alwaysEmitIntoClient
   public var year: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Also lists inactive members.
   @_alwaysEmitIntoClient
   public var includeInactive: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(year: Int32 = 0, pageSize: Int32 = 0, pageToken: String = "", includeInactive: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, year)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
@@ -186,44 +174,41 @@ public struct ListMemberSummariesRequest: StoredMessage {
 }
 
 /// MemberSummary is one line of the summary.
-public struct MemberSummary: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.MemberSummary", "member_id:s member_number:l name:s degree:e statistics:m", [EnumField<Degree>.self, MessageField<AttendanceStatistics>.self])
+public struct MemberSummary: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.MemberSummary", "member_id:s member_number:l name:s degree:e statistics:m", [EnumField<Degree>.self, MessageField<AttendanceStatistics>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var memberNumber: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var degree: Degree {
     get { Degree(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var statistics: AttendanceStatistics? {
     get { fieldStorage.message(4).map(AttendanceStatistics.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue?.fieldStorage) }
+    set { uniqueStorage().set(4, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", memberNumber: Int64 = 0, name: String = "", degree: Degree = Degree(), statistics: AttendanceStatistics? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, memberNumber)
     fieldStorage.set(2, name)
@@ -232,21 +217,18 @@ public struct MemberSummary: StoredMessage {
   }
 }
 
-public struct ListMemberSummariesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListMemberSummariesResponse", "summaries:o next_page_token:s", [MessagesField<MemberSummary>.self])
+public struct ListMemberSummariesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberSummariesResponse", "summaries:o next_page_token:s", [MessagesField<MemberSummary>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var summaries: [MemberSummary] {
     get { fieldStorage.object(0, MessagesField<MemberSummary>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<MemberSummary>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<MemberSummary>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<MemberSummary>([])).value
     }
@@ -254,47 +236,44 @@ public struct ListMemberSummariesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(summaries: [MemberSummary] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<MemberSummary>(summaries))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct ListAbsenteesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListAbsenteesRequest", "since_date:s page_size:i page_token:s")
+public struct ListAbsenteesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListAbsenteesRequest", "since_date:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `YYYY-MM-DD`.
   @_alwaysEmitIntoClient
   public var sinceDate: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sinceDate: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sinceDate)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
@@ -302,46 +281,43 @@ public struct ListAbsenteesRequest: StoredMessage {
 }
 
 /// Absentee is a member who has not been present since a day.
-public struct Absentee: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.Absentee", "member_id:s name:s last_meeting_id:s last_present_time:t missed_count:i")
+public struct Absentee: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.Absentee", "member_id:s name:s last_meeting_id:s last_present_time:t missed_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The last meeting at which the member was present; empty if there is none.
   @_alwaysEmitIntoClient
   public var lastMeetingId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var lastPresentTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Eligible meetings since the day, all of them missed or excused.
   @_alwaysEmitIntoClient
   public var missedCount: Int32 {
     get { fieldStorage.int32(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", name: String = "", lastMeetingId: String = "", lastPresentTime: ProtoTimestamp? = nil, missedCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, lastMeetingId)
@@ -350,21 +326,18 @@ public struct Absentee: StoredMessage {
   }
 }
 
-public struct ListAbsenteesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.ListAbsenteesResponse", "absentees:o next_page_token:s", [MessagesField<Absentee>.self])
+public struct ListAbsenteesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.ListAbsenteesResponse", "absentees:o next_page_token:s", [MessagesField<Absentee>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var absentees: [Absentee] {
     get { fieldStorage.object(0, MessagesField<Absentee>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Absentee>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Absentee>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Absentee>([])).value
     }
@@ -372,96 +345,90 @@ public struct ListAbsenteesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(absentees: [Absentee] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Absentee>(absentees))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct GetForecastRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetForecastRequest", "member_id:s target_percentage:i year:i")
+public struct GetForecastRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetForecastRequest", "member_id:s target_percentage:i year:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var memberId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 100.
   @_alwaysEmitIntoClient
   public var targetPercentage: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Only meetings of this year, 1700 to 2999; 0 means all years.
   @_alwaysEmitIntoClient
   public var year: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(memberId: String = "", targetPercentage: Int32 = 0, year: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, memberId)
     fieldStorage.set(1, targetPercentage)
     fieldStorage.set(2, year)
   }
 }
 
-public struct GetForecastResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.attendance.v1.GetForecastResponse", "statistics:m upcoming_count:i reachable:b needed_count:i best_percentage:i", [MessageField<AttendanceStatistics>.self])
+public struct GetForecastResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.attendance.v1.GetForecastResponse", "statistics:m upcoming_count:i reachable:b needed_count:i best_percentage:i", [MessageField<AttendanceStatistics>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The current statistics.
   @_alwaysEmitIntoClient
   public var statistics: AttendanceStatistics? {
     get { fieldStorage.message(0).map(AttendanceStatistics.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// Upcoming scheduled meetings that are eligible for the member.
   @_alwaysEmitIntoClient
   public var upcomingCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether the exact rate can reach the target.
   @_alwaysEmitIntoClient
   public var reachable: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The fewest upcoming meetings to attend: 0 if none is needed, `upcoming_count` if the target cannot be reached.
   @_alwaysEmitIntoClient
   public var neededCount: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The percentage if the member attends all upcoming meetings, rounded half up.
   @_alwaysEmitIntoClient
   public var bestPercentage: Int32 {
     get { fieldStorage.int32(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(statistics: AttendanceStatistics? = nil, upcomingCount: Int32 = 0, reachable: Bool = false, neededCount: Int32 = 0, bestPercentage: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, statistics?.fieldStorage)
     fieldStorage.set(1, upcomingCount)
     fieldStorage.set(2, reachable)

@@ -4,35 +4,32 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct ApiKey: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ApiKey", "id:s principal:s scopes:o description:s create_time:t expire_time:t revoke_time:t last_use_time:t device_id:s", [ScalarsField<String>.self])
+public struct ApiKey: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ApiKey", "id:s principal:s scopes:o description:s create_time:t expire_time:t revoke_time:t last_use_time:t device_id:s", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The public identifier, for example `k_7Zq0…`; safe to log.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The caller: `user/<id>` or `service/<id>`.
   @_alwaysEmitIntoClient
   public var principal: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The key's scopes: `admin`, `<service>`, or `<service>:<read|write|publish|operate>`. Empty grants reading and
   /// writing in every service, without `operate` and `admin`.
   @_alwaysEmitIntoClient
   public var scopes: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -40,41 +37,41 @@ public struct ApiKey: StoredMessage {
   @_alwaysEmitIntoClient
   public var description: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Absent if the key does not expire.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Absent until the key is revoked.
   @_alwaysEmitIntoClient
   public var revokeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Absent until the key is used. Accurate to a minute.
   @_alwaysEmitIntoClient
   public var lastUseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The device that the key is bound to; empty for none.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", principal: String = "", scopes: [String] = [], description: String = "", createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, revokeTime: ProtoTimestamp? = nil, lastUseTime: ProtoTimestamp? = nil, deviceId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, principal)
     fieldStorage.set(2, ScalarsField<String>(scopes))
@@ -87,28 +84,25 @@ public struct ApiKey: StoredMessage {
   }
 }
 
-public struct CreateApiKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.CreateApiKeyRequest", "principal:s scopes:o description:s expire_time:t request_id:s device_id:s", [ScalarsField<String>.self])
+public struct CreateApiKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.CreateApiKeyRequest", "principal:s scopes:o description:s expire_time:t request_id:s device_id:s", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `user/<id>` or `service/<id>`; the id has 1 to 128 characters of `[A-Za-z0-9._:@-]`.
   @_alwaysEmitIntoClient
   public var principal: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 32. A scope of a service that the gateway does not know: INVALID_ARGUMENT, reason SCOPE_UNKNOWN.
   @_alwaysEmitIntoClient
   public var scopes: [String] {
     get { fieldStorage.object(1, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(1, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, ScalarsField<String>([])).value
     }
@@ -117,31 +111,31 @@ public struct CreateApiKeyRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var description: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Must be in the future; absent if the key does not expire.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Binds the key to a device of the user: calls with the key cannot name another device at the Sync service. Only for
   /// `user/<id>`; otherwise INVALID_ARGUMENT, reason FIELD_NOT_ALLOWED.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(principal: String = "", scopes: [String] = [], description: String = "", expireTime: ProtoTimestamp? = nil, requestId: String = "", deviceId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, principal)
     fieldStorage.set(1, ScalarsField<String>(scopes))
     fieldStorage.set(2, description)
@@ -151,86 +145,77 @@ public struct CreateApiKeyRequest: StoredMessage {
   }
 }
 
-public struct CreateApiKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.CreateApiKeyResponse", "api_key:m secret:s", [MessageField<ApiKey>.self])
+public struct CreateApiKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.CreateApiKeyResponse", "api_key:m secret:s", [MessageField<ApiKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apiKey: ApiKey? {
     get { fieldStorage.message(0).map(ApiKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `cmp_` followed by 43 base64url characters: 256 random bits. Empty in a repeated response.
   @_alwaysEmitIntoClient
   public var secret: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apiKey: ApiKey? = nil, secret: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apiKey?.fieldStorage)
     fieldStorage.set(1, secret)
   }
 }
 
-public struct ListApiKeysRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ListApiKeysRequest", "page_size:i page_token:s include_revoked:b")
+public struct ListApiKeysRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ListApiKeysRequest", "page_size:i page_token:s include_revoked:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Also lists revoked keys.
   @_alwaysEmitIntoClient
   public var includeRevoked: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", includeRevoked: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, includeRevoked)
   }
 }
 
-public struct ListApiKeysResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ListApiKeysResponse", "api_keys:o next_page_token:s", [MessagesField<ApiKey>.self])
+public struct ListApiKeysResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ListApiKeysResponse", "api_keys:o next_page_token:s", [MessagesField<ApiKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apiKeys: [ApiKey] {
     get { fieldStorage.object(0, MessagesField<ApiKey>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ApiKey>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ApiKey>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ApiKey>([])).value
     }
@@ -238,101 +223,92 @@ public struct ListApiKeysResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apiKeys: [ApiKey] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ApiKey>(apiKeys))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RevokeApiKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.RevokeApiKeyRequest", "key_id:s")
+public struct RevokeApiKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.RevokeApiKeyRequest", "key_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 64 characters of `[A-Za-z0-9_-]`.
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(keyId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, keyId)
   }
 }
 
-public struct RevokeApiKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.RevokeApiKeyResponse", "api_key:m", [MessageField<ApiKey>.self])
+public struct RevokeApiKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.RevokeApiKeyResponse", "api_key:m", [MessageField<ApiKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apiKey: ApiKey? {
     get { fieldStorage.message(0).map(ApiKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(apiKey: ApiKey? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apiKey?.fieldStorage)
   }
 }
 
-public struct RotateApiKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.RotateApiKeyRequest", "key_id:s overlap:o? expire_time:t request_id:s", [ValueField<ProtoDuration>.self])
+public struct RotateApiKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.RotateApiKeyRequest", "key_id:s overlap:o? expire_time:t request_id:s", [ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 64 characters of `[A-Za-z0-9_-]`.
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Time for which the old key keeps working, up to 30 days; absent means 24 hours. It never extends the old key's own
   /// lifetime.
   @_alwaysEmitIntoClient
   public var overlap: ProtoDuration? {
     get { fieldStorage.object(1, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
   /// The new key's expiry, which must be in the future. If absent, the new key lives as long as the old one was created
   /// for, or forever if that had no expiry.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 64 characters. A repeat within 24 h returns the first response without its secret, which is not stored.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(keyId: String = "", overlap: ProtoDuration? = nil, expireTime: ProtoTimestamp? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, keyId)
     fieldStorage.set(1, overlap.map { ValueField($0) })
     fieldStorage.set(2, expireTime)
@@ -340,74 +316,65 @@ public struct RotateApiKeyRequest: StoredMessage {
   }
 }
 
-public struct RotateApiKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.RotateApiKeyResponse", "api_key:m secret:s replaced_api_key:m", [MessageField<ApiKey>.self, MessageField<ApiKey>.self])
+public struct RotateApiKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.RotateApiKeyResponse", "api_key:m secret:s replaced_api_key:m", [MessageField<ApiKey>.self, MessageField<ApiKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apiKey: ApiKey? {
     get { fieldStorage.message(0).map(ApiKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The new key's secret, as in CreateApiKeyResponse. Empty in a repeated response.
   @_alwaysEmitIntoClient
   public var secret: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The old key, with its new expiry.
   @_alwaysEmitIntoClient
   public var replacedApiKey: ApiKey? {
     get { fieldStorage.message(2).map(ApiKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(apiKey: ApiKey? = nil, secret: String = "", replacedApiKey: ApiKey? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apiKey?.fieldStorage)
     fieldStorage.set(1, secret)
     fieldStorage.set(2, replacedApiKey?.fieldStorage)
   }
 }
 
-public struct GetCallerRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.GetCallerRequest", "")
+public struct GetCallerRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.GetCallerRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct GetCallerResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.GetCallerResponse", "caller:m services:o", [MessageField<CallerIdentity>.self, MessagesField<GatewayService>.self])
+public struct GetCallerResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.GetCallerResponse", "caller:m services:o", [MessageField<CallerIdentity>.self, MessagesField<GatewayService>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var caller: CallerIdentity? {
     get { fieldStorage.message(0).map(CallerIdentity.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The services behind the gateway, by name.
   @_alwaysEmitIntoClient
   public var services: [GatewayService] {
     get { fieldStorage.object(1, MessagesField<GatewayService>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MessagesField<GatewayService>(newValue)) }
+    set { uniqueStorage().set(1, MessagesField<GatewayService>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MessagesField<GatewayService>([])).value
     }
@@ -415,35 +382,32 @@ public struct GetCallerResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(caller: CallerIdentity? = nil, services: [GatewayService] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, caller?.fieldStorage)
     fieldStorage.set(1, MessagesField<GatewayService>(services))
   }
 }
 
 /// CallerIdentity is the identity of a call's caller.
-public struct CallerIdentity: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.CallerIdentity", "principal:s scopes:o kind:e key_id:s session_id:s device_id:s expire_time:t lodge_member_id:s", [ScalarsField<String>.self, EnumField<CallerIdentity.CredentialKind>.self])
+public struct CallerIdentity: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.CallerIdentity", "principal:s scopes:o kind:e key_id:s session_id:s device_id:s expire_time:t lodge_member_id:s", [ScalarsField<String>.self, EnumField<CallerIdentity.CredentialKind>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `user/<id>` or `service/<id>`.
   @_alwaysEmitIntoClient
   public var principal: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// As in ApiKey. Empty grants reading and writing in every service, without `operate` and `admin`.
   @_alwaysEmitIntoClient
   public var scopes: [String] {
     get { fieldStorage.object(1, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(1, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, ScalarsField<String>([])).value
     }
@@ -451,42 +415,42 @@ public struct CallerIdentity: StoredMessage {
   @_alwaysEmitIntoClient
   public var kind: CallerIdentity.CredentialKind {
     get { CallerIdentity.CredentialKind(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// The API key, also that of a console session; empty if there is none.
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The console session; empty if the call has none.
   @_alwaysEmitIntoClient
   public var sessionId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The device that the credential is bound to; empty for none.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The time at which the credential ends; absent if it does not expire. A console session ends earlier if it is idle.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The member of the lodge who signed in to the console with a name and a PIN; empty for other callers.
   @_alwaysEmitIntoClient
   public var lodgeMemberId: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(principal: String = "", scopes: [String] = [], kind: CallerIdentity.CredentialKind = CallerIdentity.CredentialKind(), keyId: String = "", sessionId: String = "", deviceId: String = "", expireTime: ProtoTimestamp? = nil, lodgeMemberId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, principal)
     fieldStorage.set(1, ScalarsField<String>(scopes))
     fieldStorage.set(2, kind.rawValue)
@@ -570,31 +534,28 @@ public struct CallerIdentity: StoredMessage {
 }
 
 /// GatewayService is a service behind the gateway.
-public struct GatewayService: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.GatewayService", "name:s serving:b")
+public struct GatewayService: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.GatewayService", "name:s serving:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// As in scopes, such as `notifications`. The simulator of APNs is `simulator`.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether one of its addresses is serving now.
   @_alwaysEmitIntoClient
   public var serving: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(name: String = "", serving: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, name)
     fieldStorage.set(1, serving)
   }

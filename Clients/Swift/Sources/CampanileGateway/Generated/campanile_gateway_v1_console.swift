@@ -71,82 +71,79 @@ public enum SignInMethod: ProtoEnum {
 }
 
 /// ConsoleSession is a session of the web console, without its cookie.
-public struct ConsoleSession: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ConsoleSession", "id:s principal:s method:e key_id:s create_time:t last_use_time:t expire_time:t end_time:t address:s user_agent:s current:b", [EnumField<SignInMethod>.self])
+public struct ConsoleSession: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ConsoleSession", "id:s principal:s method:e key_id:s create_time:t last_use_time:t expire_time:t end_time:t address:s user_agent:s current:b", [EnumField<SignInMethod>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `s_` and 16 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var principal: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var method: SignInMethod {
     get { SignInMethod(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// The API key whose rights the session has; empty for other sessions. The session ends with the key.
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Accurate to a minute.
   @_alwaysEmitIntoClient
   public var lastUseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The time at which the session ends unless it is used.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The time at which the session ends in any case.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The IP address from which the session was opened.
   @_alwaysEmitIntoClient
   public var address: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The beginning of the browser's `User-Agent`.
   @_alwaysEmitIntoClient
   public var userAgent: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// Whether the call was made with this session.
   @_alwaysEmitIntoClient
   public var current: Bool {
     get { fieldStorage.bool(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", principal: String = "", method: SignInMethod = SignInMethod(), keyId: String = "", createTime: ProtoTimestamp? = nil, lastUseTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, address: String = "", userAgent: String = "", current: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, principal)
     fieldStorage.set(2, method.rawValue)
@@ -161,57 +158,51 @@ public struct ConsoleSession: StoredMessage {
   }
 }
 
-public struct ListConsoleSessionsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ListConsoleSessionsRequest", "page_size:i page_token:s all_principals:b")
+public struct ListConsoleSessionsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ListConsoleSessionsRequest", "page_size:i page_token:s all_principals:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Lists the sessions of all principals; requires `admin`.
   @_alwaysEmitIntoClient
   public var allPrincipals: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", allPrincipals: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, allPrincipals)
   }
 }
 
-public struct ListConsoleSessionsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ListConsoleSessionsResponse", "sessions:o next_page_token:s", [MessagesField<ConsoleSession>.self])
+public struct ListConsoleSessionsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ListConsoleSessionsResponse", "sessions:o next_page_token:s", [MessagesField<ConsoleSession>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var sessions: [ConsoleSession] {
     get { fieldStorage.object(0, MessagesField<ConsoleSession>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ConsoleSession>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ConsoleSession>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ConsoleSession>([])).value
     }
@@ -219,92 +210,80 @@ public struct ListConsoleSessionsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sessions: [ConsoleSession] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ConsoleSession>(sessions))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RevokeConsoleSessionRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.RevokeConsoleSessionRequest", "session_id:s")
+public struct RevokeConsoleSessionRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.RevokeConsoleSessionRequest", "session_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var sessionId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sessionId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sessionId)
   }
 }
 
-public struct RevokeConsoleSessionResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.RevokeConsoleSessionResponse", "")
+public struct RevokeConsoleSessionResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.RevokeConsoleSessionResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct CreateSignInLinkRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.CreateSignInLinkRequest", "")
+public struct CreateSignInLinkRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.CreateSignInLinkRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct CreateSignInLinkResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.CreateSignInLinkResponse", "token:s path:s expire_time:t")
+public struct CreateSignInLinkResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.CreateSignInLinkResponse", "token:s path:s expire_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `csl_` followed by 43 base64url characters: 256 random bits, returned only here.
   @_alwaysEmitIntoClient
   public var token: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The path of the console with the token in its fragment, such as `/console/#link=csl_…`. Append it to the gateway's
   /// origin.
   @_alwaysEmitIntoClient
   public var path: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(token: String = "", path: String = "", expireTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, token)
     fieldStorage.set(1, path)
     fieldStorage.set(2, expireTime)
@@ -312,71 +291,68 @@ public struct CreateSignInLinkResponse: StoredMessage {
 }
 
 /// AuditEvent is an entry of the gateway's audit log.
-public struct AuditEvent: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.AuditEvent", "id:l create_time:t action:e principal:s address:s subject:s method:e count:i reason:s", [EnumField<AuditEvent.Action>.self, EnumField<SignInMethod>.self])
+public struct AuditEvent: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.AuditEvent", "id:l create_time:t action:e principal:s address:s subject:s method:e count:i reason:s", [EnumField<AuditEvent.Action>.self, EnumField<SignInMethod>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Ids increase with time.
   @_alwaysEmitIntoClient
   public var id: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var action: AuditEvent.Action {
     get { AuditEvent.Action(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// The caller; empty for a failed sign-in.
   @_alwaysEmitIntoClient
   public var principal: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The caller's IP address; empty if it is not known.
   @_alwaysEmitIntoClient
   public var address: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The key or session that the event is about; empty if there is none.
   @_alwaysEmitIntoClient
   public var subject: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The way of a sign-in; unspecified for other events.
   @_alwaysEmitIntoClient
   public var method: SignInMethod {
     get { SignInMethod(rawValue: fieldStorage.int32(6)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.rawValue) }
+    set { uniqueStorage().set(6, newValue.rawValue) }
   }
   /// The number of failed sign-ins; 1 for other events.
   @_alwaysEmitIntoClient
   public var count: Int32 {
     get { fieldStorage.int32(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The reason of the last failure; empty for other events.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: Int64 = 0, createTime: ProtoTimestamp? = nil, action: AuditEvent.Action = AuditEvent.Action(), principal: String = "", address: String = "", subject: String = "", method: SignInMethod = SignInMethod(), count: Int32 = 0, reason: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, createTime)
     fieldStorage.set(2, action.rawValue)
@@ -473,57 +449,51 @@ public struct AuditEvent: StoredMessage {
   }
 }
 
-public struct ListAuditEventsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ListAuditEventsRequest", "page_size:i page_token:s action:e", [EnumField<AuditEvent.Action>.self])
+public struct ListAuditEventsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ListAuditEventsRequest", "page_size:i page_token:s action:e", [EnumField<AuditEvent.Action>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Only events of this action; unspecified lists all.
   @_alwaysEmitIntoClient
   public var action: AuditEvent.Action {
     get { AuditEvent.Action(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", action: AuditEvent.Action = AuditEvent.Action()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, action.rawValue)
   }
 }
 
-public struct ListAuditEventsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.ListAuditEventsResponse", "events:o next_page_token:s", [MessagesField<AuditEvent>.self])
+public struct ListAuditEventsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.ListAuditEventsResponse", "events:o next_page_token:s", [MessagesField<AuditEvent>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var events: [AuditEvent] {
     get { fieldStorage.object(0, MessagesField<AuditEvent>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<AuditEvent>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<AuditEvent>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<AuditEvent>([])).value
     }
@@ -531,12 +501,12 @@ public struct ListAuditEventsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(events: [AuditEvent] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<AuditEvent>(events))
     fieldStorage.set(1, nextPageToken)
   }

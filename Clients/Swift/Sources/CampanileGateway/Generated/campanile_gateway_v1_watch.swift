@@ -5,45 +5,42 @@ public import CampanileCall
 public import CampanileStorage
 
 /// Watch is one watch of a stream.
-public struct Watch: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.Watch", "id:s method:s request_json:s resume_token:s")
+public struct Watch: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.Watch", "id:s method:s request_json:s resume_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Chosen by the client, unique in its stream; 1 to 64 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The full name of a server-streaming method, `<package.Service>/<Method>`, except WatchMany. Another method fails
   /// the watch with UNIMPLEMENTED, reason WATCH_UNSUPPORTED.
   @_alwaysEmitIntoClient
   public var method: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The request as the text of a JSON object, at most 64 KiB; empty for an empty request.
   @_alwaysEmitIntoClient
   public var requestJson: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The `resume_token` of the last event received, of this stream or an earlier one; empty to start anew. It replaces
   /// the request's own.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", method: String = "", requestJson: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, method)
     fieldStorage.set(2, requestJson)
@@ -51,22 +48,19 @@ public struct Watch: StoredMessage {
   }
 }
 
-public struct WatchManyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.WatchManyRequest", "watches:o", [MessagesField<Watch>.self])
+public struct WatchManyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.WatchManyRequest", "watches:o", [MessagesField<Watch>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// At most 64. May be empty: UpdateWatches adds some later.
   @_alwaysEmitIntoClient
   public var watches: [Watch] {
     get { fieldStorage.object(0, MessagesField<Watch>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Watch>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Watch>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Watch>([])).value
     }
@@ -74,25 +68,22 @@ public struct WatchManyRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(watches: [Watch] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Watch>(watches))
   }
 }
 
-public struct WatchManyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse", "watch_id:s started:m1 message:m1 ended:m1 failed:m1", [MessageField<WatchManyResponse.Started>.self, MessageField<WatchManyResponse.Message>.self, MessageField<WatchManyResponse.Ended>.self, MessageField<WatchManyResponse.Failed>.self])
+public struct WatchManyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse", "watch_id:s started:m1 message:m1 ended:m1 failed:m1", [MessageField<WatchManyResponse.Started>.self, MessageField<WatchManyResponse.Message>.self, MessageField<WatchManyResponse.Ended>.self, MessageField<WatchManyResponse.Failed>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The id of the watch; empty with `started`.
   @_alwaysEmitIntoClient
   public var watchId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -106,7 +97,7 @@ public struct WatchManyResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .message(let value): fields.set(2, value.fieldStorage)
@@ -119,7 +110,7 @@ public struct WatchManyResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(watchId: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, watchId)
     if let event { self.event = event }
   }
@@ -132,109 +123,97 @@ public struct WatchManyResponse: StoredMessage {
   }
 
   /// Started reports that the stream is open.
-  public struct Started: StoredMessage {
-    public static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Started", "stream_id:s")
+  public struct Started: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Started", "stream_id:s")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// Identifies the stream for UpdateWatches. Not a credential.
     @_alwaysEmitIntoClient
     public var streamId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(streamId: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, streamId)
     }
   }
 
   /// Message is one message of a watch.
-  public struct Message: StoredMessage {
-    public static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Message", "message_json:s resume_token:s")
+  public struct Message: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Message", "message_json:s resume_token:s")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// The message as the text of a JSON object.
     @_alwaysEmitIntoClient
     public var messageJson: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     /// The token with which a watch resumes after this message; empty if the message has none.
     @_alwaysEmitIntoClient
     public var resumeToken: String {
       get { fieldStorage.string(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(messageJson: String = "", resumeToken: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, messageJson)
       fieldStorage.set(1, resumeToken)
     }
   }
 
   /// Ended reports that the method ended the watch without an error.
-  public struct Ended: StoredMessage {
-    public static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Ended", "")
+  public struct Ended: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Ended", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 
   /// Failed reports that a watch has failed. It can be added again.
-  public struct Failed: StoredMessage {
-    public static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Failed", "code:i message:s reason:s retry_delay:o?", [ValueField<ProtoDuration>.self])
+  public struct Failed: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Failed", "code:i message:s reason:s retry_delay:o?", [ValueField<ProtoDuration>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// A code of google.rpc.Code, such as 14 for UNAVAILABLE.
     @_alwaysEmitIntoClient
     public var code: Int32 {
       get { fieldStorage.int32(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     @_alwaysEmitIntoClient
     public var message: String {
       get { fieldStorage.string(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
     /// Stable, UPPER_SNAKE; empty if the error has none.
     @_alwaysEmitIntoClient
     public var reason: String {
       get { fieldStorage.string(2) }
-      set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+      set { uniqueStorage().set(2, newValue) }
     }
     /// The pause that the server requests before the watch is added again; absent for none.
     @_alwaysEmitIntoClient
     public var retryDelay: ProtoDuration? {
       get { fieldStorage.object(3, ValueField<ProtoDuration>.self)?.value }
-      set { MessageStorage.unique(&fieldStorage).set(3, newValue.map { ValueField($0) }) }
+      set { uniqueStorage().set(3, newValue.map { ValueField($0) }) }
     }
 
     @_alwaysEmitIntoClient
     public init(code: Int32 = 0, message: String = "", reason: String = "", retryDelay: ProtoDuration? = nil) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, code)
       fieldStorage.set(1, message)
       fieldStorage.set(2, reason)
@@ -243,28 +222,25 @@ public struct WatchManyResponse: StoredMessage {
   }
 }
 
-public struct UpdateWatchesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.UpdateWatchesRequest", "stream_id:s add:o remove_ids:o", [MessagesField<Watch>.self, ScalarsField<String>.self])
+public struct UpdateWatchesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.UpdateWatchesRequest", "stream_id:s add:o remove_ids:o", [MessagesField<Watch>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// From `started`.
   @_alwaysEmitIntoClient
   public var streamId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Watches to add, at most 64.
   @_alwaysEmitIntoClient
   public var add: [Watch] {
     get { fieldStorage.object(1, MessagesField<Watch>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MessagesField<Watch>(newValue)) }
+    set { uniqueStorage().set(1, MessagesField<Watch>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MessagesField<Watch>([])).value
     }
@@ -273,9 +249,9 @@ public struct UpdateWatchesRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var removeIds: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -283,21 +259,18 @@ public struct UpdateWatchesRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(streamId: String = "", add: [Watch] = [], removeIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, streamId)
     fieldStorage.set(1, MessagesField<Watch>(add))
     fieldStorage.set(2, ScalarsField<String>(removeIds))
   }
 }
 
-public struct UpdateWatchesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.gateway.v1.UpdateWatchesResponse", "")
+public struct UpdateWatchesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.gateway.v1.UpdateWatchesResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

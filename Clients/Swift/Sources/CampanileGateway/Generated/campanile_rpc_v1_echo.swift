@@ -4,255 +4,228 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct EchoRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.EchoRequest", "payload:s delay_ms:i")
+public struct EchoRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.EchoRequest", "payload:s delay_ms:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The delay before the response; at most 600000.
   @_alwaysEmitIntoClient
   public var delayMs: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(payload: String = "", delayMs: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, payload)
     fieldStorage.set(1, delayMs)
   }
 }
 
-public struct EchoResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.EchoResponse", "payload:s")
+public struct EchoResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.EchoResponse", "payload:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(payload: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, payload)
   }
 }
 
-public struct ExpandRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.ExpandRequest", "payload:s count:i interval_ms:i")
+public struct ExpandRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.ExpandRequest", "payload:s count:i interval_ms:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 1000000.
   @_alwaysEmitIntoClient
   public var count: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var intervalMs: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(payload: String = "", count: Int32 = 0, intervalMs: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, payload)
     fieldStorage.set(1, count)
     fieldStorage.set(2, intervalMs)
   }
 }
 
-public struct ExpandResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.ExpandResponse", "index:i payload:s")
+public struct ExpandResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.ExpandResponse", "index:i payload:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var index: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(index: Int32 = 0, payload: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, index)
     fieldStorage.set(1, payload)
   }
 }
 
-public struct CollectRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.CollectRequest", "payload:s")
+public struct CollectRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.CollectRequest", "payload:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(payload: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, payload)
   }
 }
 
-public struct CollectResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.CollectResponse", "message_count:i payload_size_bytes:l")
+public struct CollectResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.CollectResponse", "message_count:i payload_size_bytes:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var messageCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var payloadSizeBytes: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(messageCount: Int32 = 0, payloadSizeBytes: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, messageCount)
     fieldStorage.set(1, payloadSizeBytes)
   }
 }
 
-public struct ChatRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.ChatRequest", "payload:s")
+public struct ChatRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.ChatRequest", "payload:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(payload: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, payload)
   }
 }
 
-public struct ChatResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.ChatResponse", "index:i payload:s")
+public struct ChatResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.ChatResponse", "index:i payload:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var index: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var payload: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(index: Int32 = 0, payload: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, index)
     fieldStorage.set(1, payload)
   }
 }
 
-public struct FailRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.FailRequest", "code:i message:s key:s times:i")
+public struct FailRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.FailRequest", "code:i message:s key:s times:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A gRPC status code, 1 to 16.
   @_alwaysEmitIntoClient
   public var code: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var message: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var key: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The first `times` executions with `key` fail and later ones succeed; 0 means that all fail.
   @_alwaysEmitIntoClient
   public var times: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(code: Int32 = 0, message: String = "", key: String = "", times: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, code)
     fieldStorage.set(1, message)
     fieldStorage.set(2, key)
@@ -260,25 +233,22 @@ public struct FailRequest: StoredMessage {
   }
 }
 
-public struct FailResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.FailResponse", "execution_count:i")
+public struct FailResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.FailResponse", "execution_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of executions with `key`, including this one.
   @_alwaysEmitIntoClient
   public var executionCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(executionCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, executionCount)
   }
 }

@@ -4,19 +4,16 @@
 public import CampanileStorage
 
 /// Fault is a scripted fault of the simulated APNs: its effect, the requests that it applies to, and how often.
-public struct Fault: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.Fault", "id:s answer:m1 delay:m1 go_away:m1 reset:m1 close:m1 stall:m1 match:m every:i probability:d? remaining_count:i? end_time:t matched_count:l applied_count:l", [MessageField<FaultAnswer>.self, MessageField<FaultDelay>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultFilter>.self])
+public struct Fault: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.Fault", "id:s answer:m1 delay:m1 go_away:m1 reset:m1 close:m1 stall:m1 match:m every:i probability:d? remaining_count:i? end_time:t matched_count:l applied_count:l", [MessageField<FaultAnswer>.self, MessageField<FaultDelay>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultFilter>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var effect: Effect? {
@@ -32,7 +29,7 @@ public struct Fault: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .answer(let value): fields.set(1, value.fieldStorage)
       case .delay(let value): fields.set(2, value.fieldStorage)
@@ -48,48 +45,48 @@ public struct Fault: StoredMessage {
   @_alwaysEmitIntoClient
   public var match: FaultFilter? {
     get { fieldStorage.message(7).map(FaultFilter.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue?.fieldStorage) }
+    set { uniqueStorage().set(7, newValue?.fieldStorage) }
   }
   /// Applies to every n-th matching request; 0 means each.
   @_alwaysEmitIntoClient
   public var every: Int32 {
     get { fieldStorage.int32(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The probability for such a request, from 0 to 1; absent means 1.
   @_alwaysEmitIntoClient
   public var probability: Double? {
     get { fieldStorage.has(9) ? fieldStorage.double(9) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// The number of times it may occur; absent for no limit. Then the remaining times.
   @_alwaysEmitIntoClient
   public var remainingCount: Int32? {
     get { fieldStorage.has(10) ? fieldStorage.int32(10) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The end of the fault; absent for none.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// Matching requests so far.
   @_alwaysEmitIntoClient
   public var matchedCount: Int64 {
     get { fieldStorage.int64(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// Requests that it was applied to.
   @_alwaysEmitIntoClient
   public var appliedCount: Int64 {
     get { fieldStorage.int64(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", effect: Effect? = nil, match: FaultFilter? = nil, every: Int32 = 0, probability: Double? = nil, remainingCount: Int32? = nil, endTime: ProtoTimestamp? = nil, matchedCount: Int64 = 0, appliedCount: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     if let effect { self.effect = effect }
     fieldStorage.set(7, match?.fieldStorage)
@@ -118,43 +115,40 @@ public struct Fault: StoredMessage {
 }
 
 /// FaultAnswer is a refusal.
-public struct FaultAnswer: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.FaultAnswer", "reason:s http_status:i retry_after:o? timestamp_time:t", [ValueField<ProtoDuration>.self])
+public struct FaultAnswer: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.FaultAnswer", "reason:s http_status:i retry_after:o? timestamp_time:t", [ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Apple's reason, such as `TooManyRequests`, or another one together with a status.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means the status of Apple's reason; otherwise 200 to 599.
   @_alwaysEmitIntoClient
   public var httpStatus: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// `Retry-After` of the response, at most a day; absent for none.
   @_alwaysEmitIntoClient
   public var retryAfter: ProtoDuration? {
     get { fieldStorage.object(2, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(2, newValue.map { ValueField($0) }) }
   }
   /// `timestamp` of the response to a token that is no longer valid; absent for none.
   @_alwaysEmitIntoClient
   public var timestampTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(reason: String = "", httpStatus: Int32 = 0, retryAfter: ProtoDuration? = nil, timestampTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, reason)
     fieldStorage.set(1, httpStatus)
     fieldStorage.set(2, retryAfter.map { ValueField($0) })
@@ -163,94 +157,85 @@ public struct FaultAnswer: StoredMessage {
 }
 
 /// FaultDelay is a random time in a range, up to 10 minutes.
-public struct FaultDelay: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.FaultDelay", "minimum:o? maximum:o?", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
+public struct FaultDelay: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.FaultDelay", "minimum:o? maximum:o?", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var minimum: ProtoDuration? {
     get { fieldStorage.object(0, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(0, newValue.map { ValueField($0) }) }
   }
   /// At least the minimum.
   @_alwaysEmitIntoClient
   public var maximum: ProtoDuration? {
     get { fieldStorage.object(1, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(minimum: ProtoDuration? = nil, maximum: ProtoDuration? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, minimum.map { ValueField($0) })
     fieldStorage.set(1, maximum.map { ValueField($0) })
   }
 }
 
 /// FaultEnd is a response that never arrives.
-public struct FaultEnd: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.FaultEnd", "processed:b")
+public struct FaultEnd: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.FaultEnd", "processed:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Whether the push takes effect before. A GOAWAY ignores it, because its push does.
   @_alwaysEmitIntoClient
   public var processed: Bool {
     get { fieldStorage.bool(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(processed: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, processed)
   }
 }
 
 /// FaultFilter selects requests; an empty field matches all.
-public struct FaultFilter: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.FaultFilter", "path_prefix:s topic:s push_type:s key_id:s")
+public struct FaultFilter: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.FaultFilter", "path_prefix:s topic:s push_type:s key_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var pathPrefix: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var topic: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pushType: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The `kid` of the provider token.
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pathPrefix: String = "", topic: String = "", pushType: String = "", keyId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pathPrefix)
     fieldStorage.set(1, topic)
     fieldStorage.set(2, pushType)

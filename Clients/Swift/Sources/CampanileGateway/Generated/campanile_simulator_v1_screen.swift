@@ -281,135 +281,132 @@ public enum InvalidationReason: ProtoEnum {
 }
 
 /// SimulatedScreen is the display of a token's device, or of a channel's devices.
-public struct SimulatedScreen: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.SimulatedScreen", "id:s kind:e app:s device:s environment:s channel_id:s connected:b status:e state:m state_count:l attributes_type:s attributes_json:s start_count:l update_count:l end_count:l alert_count:l background_count:l reload_count:l high_priority_count:l budget:m discard_counts:o last_discard:m invalidation:m update_time:t", [EnumField<ScreenKind>.self, EnumField<ScreenStatus>.self, MessageField<ScreenState>.self, MessageField<ScreenBudget>.self, MapField<Int64>.self, MessageField<ScreenDiscard>.self, MessageField<ScreenInvalidation>.self])
+public struct SimulatedScreen: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.SimulatedScreen", "id:s kind:e app:s device:s environment:s channel_id:s connected:b status:e state:m state_count:l attributes_type:s attributes_json:s start_count:l update_count:l end_count:l alert_count:l background_count:l reload_count:l high_priority_count:l budget:m discard_counts:o last_discard:m invalidation:m update_time:t", [EnumField<ScreenKind>.self, EnumField<ScreenStatus>.self, MessageField<ScreenState>.self, MessageField<ScreenBudget>.self, MapField<Int64>.self, MessageField<ScreenDiscard>.self, MessageField<ScreenInvalidation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token in hexadecimal digits; `channel-` and the channel's id in base64url for a channel.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var kind: ScreenKind {
     get { ScreenKind(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// The bundle id.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The name of the device that holds the token, or its token if the device holds no other.
   @_alwaysEmitIntoClient
   public var device: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// `sandbox`, `production` or `any`.
   @_alwaysEmitIntoClient
   public var environment: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The broadcast channel of a CHANNEL, or of the newest start.
   @_alwaysEmitIntoClient
   public var channelId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Whether the device is connected to APNs. A push for another device is stored, or lost.
   @_alwaysEmitIntoClient
   public var connected: Bool {
     get { fieldStorage.bool(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var status: ScreenStatus {
     get { ScreenStatus(rawValue: fieldStorage.int32(7)) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue.rawValue) }
+    set { uniqueStorage().set(7, newValue.rawValue) }
   }
   /// The newest state; absent before the first one.
   @_alwaysEmitIntoClient
   public var state: ScreenState? {
     get { fieldStorage.message(8).map(ScreenState.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue?.fieldStorage) }
+    set { uniqueStorage().set(8, newValue?.fieldStorage) }
   }
   /// The number of states so far. The newest 20 are retained, if the simulator's memory for them suffices.
   @_alwaysEmitIntoClient
   public var stateCount: Int64 {
     get { fieldStorage.int64(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// The type of the newest start's attributes.
   @_alwaysEmitIntoClient
   public var attributesType: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The newest start's attributes, a JSON object.
   @_alwaysEmitIntoClient
   public var attributesJson: String {
     get { fieldStorage.string(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   @_alwaysEmitIntoClient
   public var startCount: Int64 {
     get { fieldStorage.int64(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   @_alwaysEmitIntoClient
   public var updateCount: Int64 {
     get { fieldStorage.int64(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   @_alwaysEmitIntoClient
   public var endCount: Int64 {
     get { fieldStorage.int64(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   @_alwaysEmitIntoClient
   public var alertCount: Int64 {
     get { fieldStorage.int64(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   @_alwaysEmitIntoClient
   public var backgroundCount: Int64 {
     get { fieldStorage.int64(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   /// Reloads of widgets or of a control.
   @_alwaysEmitIntoClient
   public var reloadCount: Int64 {
     get { fieldStorage.int64(17) }
-    set { MessageStorage.unique(&fieldStorage).set(17, newValue) }
+    set { uniqueStorage().set(17, newValue) }
   }
   /// Pushes with priority 10, which count towards a device's budget.
   @_alwaysEmitIntoClient
   public var highPriorityCount: Int64 {
     get { fieldStorage.int64(18) }
-    set { MessageStorage.unique(&fieldStorage).set(18, newValue) }
+    set { uniqueStorage().set(18, newValue) }
   }
   /// The budget of updates with priority 10; absent if the simulator does not limit them.
   @_alwaysEmitIntoClient
   public var budget: ScreenBudget? {
     get { fieldStorage.message(19).map(ScreenBudget.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(19, newValue?.fieldStorage) }
+    set { uniqueStorage().set(19, newValue?.fieldStorage) }
   }
   /// Pushes that the device ignored, by reason.
   @_alwaysEmitIntoClient
   public var discardCounts: [String: Int64] {
     get { fieldStorage.object(20, MapField<Int64>.self)?.value ?? [:] }
-    set { MessageStorage.unique(&fieldStorage).set(20, MapField<Int64>(newValue)) }
+    set { uniqueStorage().set(20, MapField<Int64>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(20) }
       yield &fields.change(20, MapField<Int64>([:])).value
     }
@@ -418,24 +415,24 @@ public struct SimulatedScreen: StoredMessage {
   @_alwaysEmitIntoClient
   public var lastDiscard: ScreenDiscard? {
     get { fieldStorage.message(21).map(ScreenDiscard.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(21, newValue?.fieldStorage) }
+    set { uniqueStorage().set(21, newValue?.fieldStorage) }
   }
   /// The invalidation of the token, which may lie in the future.
   @_alwaysEmitIntoClient
   public var invalidation: ScreenInvalidation? {
     get { fieldStorage.message(22).map(ScreenInvalidation.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(22, newValue?.fieldStorage) }
+    set { uniqueStorage().set(22, newValue?.fieldStorage) }
   }
   /// The time of the newest push.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(23) }
-    set { MessageStorage.unique(&fieldStorage).set(23, newValue) }
+    set { uniqueStorage().set(23, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", kind: ScreenKind = ScreenKind(), app: String = "", device: String = "", environment: String = "", channelId: String = "", connected: Bool = false, status: ScreenStatus = ScreenStatus(), state: ScreenState? = nil, stateCount: Int64 = 0, attributesType: String = "", attributesJson: String = "", startCount: Int64 = 0, updateCount: Int64 = 0, endCount: Int64 = 0, alertCount: Int64 = 0, backgroundCount: Int64 = 0, reloadCount: Int64 = 0, highPriorityCount: Int64 = 0, budget: ScreenBudget? = nil, discardCounts: [String: Int64] = [:], lastDiscard: ScreenDiscard? = nil, invalidation: ScreenInvalidation? = nil, updateTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, kind.rawValue)
     fieldStorage.set(2, app)
@@ -464,93 +461,90 @@ public struct SimulatedScreen: StoredMessage {
 }
 
 /// ScreenState is what a screen displays after a push.
-public struct ScreenState: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ScreenState", "number:l show_time:t apns_id:s event:e content_state_json:s content_time:t stale_time:t dismissal_time:t relevance_score:d? alert:m badge:i? priority:i payload_json:s", [EnumField<ScreenEvent>.self, MessageField<ScreenAlert>.self])
+public struct ScreenState: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ScreenState", "number:l show_time:t apns_id:s event:e content_state_json:s content_time:t stale_time:t dismissal_time:t relevance_score:d? alert:m badge:i? priority:i payload_json:s", [EnumField<ScreenEvent>.self, MessageField<ScreenAlert>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Ascends by 1 with each state of the screen, from 1.
   @_alwaysEmitIntoClient
   public var number: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var showTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The `apns-id` of the push; a broadcast's `apns-request-id`. PushDeliveryService/GetPush accepts both.
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: ScreenEvent {
     get { ScreenEvent(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   /// The Live Activity's content-state as it was sent, a JSON object. An end without one keeps the previous.
   @_alwaysEmitIntoClient
   public var contentStateJson: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// `aps.timestamp` of the push.
   @_alwaysEmitIntoClient
   public var contentTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var staleTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The time at which an ended activity disappears: 4 h after the end, unless the push has another.
   @_alwaysEmitIntoClient
   public var dismissalTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var relevanceScore: Double? {
     get { fieldStorage.has(8) ? fieldStorage.double(8) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// Absent if the push had neither an alert nor a sound.
   @_alwaysEmitIntoClient
   public var alert: ScreenAlert? {
     get { fieldStorage.message(9).map(ScreenAlert.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue?.fieldStorage) }
+    set { uniqueStorage().set(9, newValue?.fieldStorage) }
   }
   /// The app's badge that the push sets.
   @_alwaysEmitIntoClient
   public var badge: Int32? {
     get { fieldStorage.has(10) ? fieldStorage.int32(10) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// `apns-priority`: 1, 5 or 10.
   @_alwaysEmitIntoClient
   public var priority: Int32 {
     get { fieldStorage.int32(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// The whole payload, a JSON object. Empty if the state is no longer retained.
   @_alwaysEmitIntoClient
   public var payloadJson: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(number: Int64 = 0, showTime: ProtoTimestamp? = nil, apnsId: String = "", event: ScreenEvent = ScreenEvent(), contentStateJson: String = "", contentTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, dismissalTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, alert: ScreenAlert? = nil, badge: Int32? = nil, priority: Int32 = 0, payloadJson: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, number)
     fieldStorage.set(1, showTime)
     fieldStorage.set(2, apnsId)
@@ -568,56 +562,53 @@ public struct ScreenState: StoredMessage {
 }
 
 /// ScreenAlert is the alert of a push. Texts are empty where the push has a key of a localised text instead.
-public struct ScreenAlert: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ScreenAlert", "title:s subtitle:s body:s sound:s category:s thread_id:s interruption_level:s")
+public struct ScreenAlert: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ScreenAlert", "title:s subtitle:s body:s sound:s category:s thread_id:s interruption_level:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var subtitle: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var body: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The name of the sound; empty if the push is silent.
   @_alwaysEmitIntoClient
   public var sound: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var category: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var threadId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// `passive`, `active`, `time-sensitive` or `critical`; empty for the default.
   @_alwaysEmitIntoClient
   public var interruptionLevel: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(title: String = "", subtitle: String = "", body: String = "", sound: String = "", category: String = "", threadId: String = "", interruptionLevel: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, title)
     fieldStorage.set(1, subtitle)
     fieldStorage.set(2, body)
@@ -629,64 +620,58 @@ public struct ScreenAlert: StoredMessage {
 }
 
 /// ScreenBudget is the number of updates with priority 10 within an hour.
-public struct ScreenBudget: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ScreenBudget", "used_count:i limit_count:i")
+public struct ScreenBudget: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ScreenBudget", "used_count:i limit_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var usedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var limitCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(usedCount: Int32 = 0, limitCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, usedCount)
     fieldStorage.set(1, limitCount)
   }
 }
 
 /// ScreenDiscard is a push that APNs accepted, and the device ignored.
-public struct ScreenDiscard: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ScreenDiscard", "reason:s apns_id:s discard_time:t")
+public struct ScreenDiscard: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ScreenDiscard", "reason:s apns_id:s discard_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `WITHHELD`, `OLD_TIMESTAMP`, `AFTER_END`, …; docs/apns-simulator.md lists them.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var discardTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(reason: String = "", apnsId: String = "", discardTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, reason)
     fieldStorage.set(1, apnsId)
     fieldStorage.set(2, discardTime)
@@ -694,29 +679,26 @@ public struct ScreenDiscard: StoredMessage {
 }
 
 /// ScreenInvalidation is the time from which APNs refuses a token, and its reason.
-public struct ScreenInvalidation: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ScreenInvalidation", "reason:s invalidation_time:t")
+public struct ScreenInvalidation: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ScreenInvalidation", "reason:s invalidation_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var invalidationTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(reason: String = "", invalidationTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, reason)
     fieldStorage.set(1, invalidationTime)
   }

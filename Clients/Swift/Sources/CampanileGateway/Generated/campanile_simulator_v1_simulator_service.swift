@@ -5,106 +5,103 @@ public import CampanileCall
 public import CampanileStorage
 
 /// SimulatedPush is a request to the simulated APNs and its outcome.
-public struct SimulatedPush: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.SimulatedPush", "apns_id:s receive_time:t screen_id:s path:s topic:s push_type:s priority:s expiration:s collapse_id:s size_bytes:i http_status:i reason:s detail:s fault:s discard_reason:s connection_number:i")
+public struct SimulatedPush: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.SimulatedPush", "apns_id:s receive_time:t screen_id:s path:s topic:s push_type:s priority:s expiration:s collapse_id:s size_bytes:i http_status:i reason:s detail:s fault:s discard_reason:s connection_number:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var receiveTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The screen of the token or channel; empty for a request without one.
   @_alwaysEmitIntoClient
   public var screenId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The request's path, and the header fields as they were sent.
   @_alwaysEmitIntoClient
   public var path: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var topic: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pushType: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var priority: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var expiration: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var collapseId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var sizeBytes: Int32 {
     get { fieldStorage.int32(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// 0 without a response.
   @_alwaysEmitIntoClient
   public var httpStatus: Int32 {
     get { fieldStorage.int32(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The reason of a refusal, and what it means here.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   @_alwaysEmitIntoClient
   public var detail: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// The name of the fault that was applied: `answer`, `delay`, `goaway`, `reset`, `close` or `stall`.
   @_alwaysEmitIntoClient
   public var fault: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// The reason for which the device ignores the push.
   @_alwaysEmitIntoClient
   public var discardReason: String {
     get { fieldStorage.string(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// The number of the sender's connection.
   @_alwaysEmitIntoClient
   public var connectionNumber: Int32 {
     get { fieldStorage.int32(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(apnsId: String = "", receiveTime: ProtoTimestamp? = nil, screenId: String = "", path: String = "", topic: String = "", pushType: String = "", priority: String = "", expiration: String = "", collapseId: String = "", sizeBytes: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", detail: String = "", fault: String = "", discardReason: String = "", connectionNumber: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, apnsId)
     fieldStorage.set(1, receiveTime)
     fieldStorage.set(2, screenId)
@@ -124,42 +121,39 @@ public struct SimulatedPush: StoredMessage {
   }
 }
 
-public struct ListScreensRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ListScreensRequest", "page_size:i page_token:s app:s device:s")
+public struct ListScreensRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ListScreensRequest", "page_size:i page_token:s app:s device:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only screens of this bundle id.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Returns only screens of this device.
   @_alwaysEmitIntoClient
   public var device: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", app: String = "", device: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, app)
@@ -167,21 +161,18 @@ public struct ListScreensRequest: StoredMessage {
   }
 }
 
-public struct ListScreensResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ListScreensResponse", "screens:o next_page_token:s resume_token:s", [MessagesField<SimulatedScreen>.self])
+public struct ListScreensResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ListScreensResponse", "screens:o next_page_token:s resume_token:s", [MessagesField<SimulatedScreen>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var screens: [SimulatedScreen] {
     get { fieldStorage.object(0, MessagesField<SimulatedScreen>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<SimulatedScreen>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<SimulatedScreen>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<SimulatedScreen>([])).value
     }
@@ -189,67 +180,61 @@ public struct ListScreensResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for WatchScreens, which was taken before the page was read.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(screens: [SimulatedScreen] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<SimulatedScreen>(screens))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct GetScreenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.GetScreenRequest", "screen_id:s")
+public struct GetScreenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.GetScreenRequest", "screen_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var screenId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(screenId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, screenId)
   }
 }
 
-public struct GetScreenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.GetScreenResponse", "screen:m states:o", [MessageField<SimulatedScreen>.self, MessagesField<ScreenState>.self])
+public struct GetScreenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.GetScreenResponse", "screen:m states:o", [MessageField<SimulatedScreen>.self, MessagesField<ScreenState>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var screen: SimulatedScreen? {
     get { fieldStorage.message(0).map(SimulatedScreen.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// Oldest first, at most 20.
   @_alwaysEmitIntoClient
   public var states: [ScreenState] {
     get { fieldStorage.object(1, MessagesField<ScreenState>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MessagesField<ScreenState>(newValue)) }
+    set { uniqueStorage().set(1, MessagesField<ScreenState>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MessagesField<ScreenState>([])).value
     }
@@ -257,63 +242,57 @@ public struct GetScreenResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(screen: SimulatedScreen? = nil, states: [ScreenState] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, screen?.fieldStorage)
     fieldStorage.set(1, MessagesField<ScreenState>(states))
   }
 }
 
-public struct WatchScreensRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.WatchScreensRequest", "resume_token:s screen_id:s app:s")
+public struct WatchScreensRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.WatchScreensRequest", "resume_token:s screen_id:s app:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token of the last processed response, of a list or of a watch. Empty starts with the next change.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Watches only this screen; empty for all.
   @_alwaysEmitIntoClient
   public var screenId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Watches only screens of this bundle id.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", screenId: String = "", app: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, screenId)
     fieldStorage.set(2, app)
   }
 }
 
-public struct WatchScreensResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.WatchScreensResponse", "resume_token:s started:m1 screen:m1 removed_screen_id:s1", [MessageField<WatchScreensResponse.WatchStarted>.self, MessageField<SimulatedScreen>.self])
+public struct WatchScreensResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.WatchScreensResponse", "resume_token:s started:m1 screen:m1 removed_screen_id:s1", [MessageField<WatchScreensResponse.WatchStarted>.self, MessageField<SimulatedScreen>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -326,7 +305,7 @@ public struct WatchScreensResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .screen(let value): fields.set(2, value.fieldStorage)
@@ -338,7 +317,7 @@ public struct WatchScreensResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -352,54 +331,48 @@ public struct WatchScreensResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.simulator.v1.WatchScreensResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.simulator.v1.WatchScreensResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }
 
-public struct ListSimulatedPushesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ListSimulatedPushesRequest", "page_size:i page_token:s screen_id:s apns_id:s")
+public struct ListSimulatedPushesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ListSimulatedPushesRequest", "page_size:i page_token:s screen_id:s apns_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only requests for this screen.
   @_alwaysEmitIntoClient
   public var screenId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Returns only requests with this id, such as the attempts of one push.
   @_alwaysEmitIntoClient
   public var apnsId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", screenId: String = "", apnsId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, screenId)
@@ -407,21 +380,18 @@ public struct ListSimulatedPushesRequest: StoredMessage {
   }
 }
 
-public struct ListSimulatedPushesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ListSimulatedPushesResponse", "pushes:o next_page_token:s resume_token:s", [MessagesField<SimulatedPush>.self])
+public struct ListSimulatedPushesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ListSimulatedPushesResponse", "pushes:o next_page_token:s resume_token:s", [MessagesField<SimulatedPush>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var pushes: [SimulatedPush] {
     get { fieldStorage.object(0, MessagesField<SimulatedPush>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<SimulatedPush>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<SimulatedPush>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<SimulatedPush>([])).value
     }
@@ -429,68 +399,62 @@ public struct ListSimulatedPushesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for WatchSimulatedPushes, which was taken before the page was read.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pushes: [SimulatedPush] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<SimulatedPush>(pushes))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct WatchSimulatedPushesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesRequest", "resume_token:s screen_id:s")
+public struct WatchSimulatedPushesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesRequest", "resume_token:s screen_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token of the last processed response, of a list or of a watch. Empty starts with the next request.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Watches only requests for this screen; empty for all.
   @_alwaysEmitIntoClient
   public var screenId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", screenId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, screenId)
   }
 }
 
-public struct WatchSimulatedPushesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse", "resume_token:s started:m1 push:m1", [MessageField<WatchSimulatedPushesResponse.WatchStarted>.self, MessageField<SimulatedPush>.self])
+public struct WatchSimulatedPushesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse", "resume_token:s started:m1 push:m1", [MessageField<WatchSimulatedPushesResponse.WatchStarted>.self, MessageField<SimulatedPush>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The token to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -502,7 +466,7 @@ public struct WatchSimulatedPushesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .push(let value): fields.set(2, value.fieldStorage)
@@ -513,7 +477,7 @@ public struct WatchSimulatedPushesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -524,62 +488,53 @@ public struct WatchSimulatedPushesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }
 
-public struct ListFaultsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ListFaultsRequest", "page_size:i page_token:s")
+public struct ListFaultsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ListFaultsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListFaultsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.ListFaultsResponse", "faults:o next_page_token:s", [MessagesField<Fault>.self])
+public struct ListFaultsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.ListFaultsResponse", "faults:o next_page_token:s", [MessagesField<Fault>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var faults: [Fault] {
     get { fieldStorage.object(0, MessagesField<Fault>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Fault>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Fault>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Fault>([])).value
     }
@@ -587,202 +542,178 @@ public struct ListFaultsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(faults: [Fault] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Fault>(faults))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct CreateFaultRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.CreateFaultRequest", "fault:m request_id:s", [MessageField<Fault>.self])
+public struct CreateFaultRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.CreateFaultRequest", "fault:m request_id:s", [MessageField<Fault>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Its id, counts and remaining times are ignored.
   @_alwaysEmitIntoClient
   public var fault: Fault? {
     get { fieldStorage.message(0).map(Fault.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// A repeated request within 24 h, of the newest 256 with an id, returns the first fault, as long as the simulator
   /// runs.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(fault: Fault? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, fault?.fieldStorage)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateFaultResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.CreateFaultResponse", "fault:m", [MessageField<Fault>.self])
+public struct CreateFaultResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.CreateFaultResponse", "fault:m", [MessageField<Fault>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var fault: Fault? {
     get { fieldStorage.message(0).map(Fault.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(fault: Fault? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, fault?.fieldStorage)
   }
 }
 
-public struct DeleteFaultRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.DeleteFaultRequest", "fault_id:s")
+public struct DeleteFaultRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.DeleteFaultRequest", "fault_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var faultId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(faultId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, faultId)
   }
 }
 
-public struct DeleteFaultResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.DeleteFaultResponse", "")
+public struct DeleteFaultResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.DeleteFaultResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct SetDeviceConnectionRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.SetDeviceConnectionRequest", "device:s connected:b")
+public struct SetDeviceConnectionRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.SetDeviceConnectionRequest", "device:s connected:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The name of a device, or the token of a device that holds no other.
   @_alwaysEmitIntoClient
   public var device: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var connected: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(device: String = "", connected: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, device)
     fieldStorage.set(1, connected)
   }
 }
 
-public struct SetDeviceConnectionResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.SetDeviceConnectionResponse", "delivered_count:i")
+public struct SetDeviceConnectionResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.SetDeviceConnectionResponse", "delivered_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Pushes that were stored for the device and are displayed now.
   @_alwaysEmitIntoClient
   public var deliveredCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deliveredCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deliveredCount)
   }
 }
 
-public struct InvalidateScreenRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.InvalidateScreenRequest", "screen_id:s reason:e", [EnumField<InvalidationReason>.self])
+public struct InvalidateScreenRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.InvalidateScreenRequest", "screen_id:s reason:e", [EnumField<InvalidationReason>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var screenId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// UNSPECIFIED means UNREGISTERED.
   @_alwaysEmitIntoClient
   public var reason: InvalidationReason {
     get { InvalidationReason(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(screenId: String = "", reason: InvalidationReason = InvalidationReason()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, screenId)
     fieldStorage.set(1, reason.rawValue)
   }
 }
 
-public struct InvalidateScreenResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.simulator.v1.InvalidateScreenResponse", "screen:m", [MessageField<SimulatedScreen>.self])
+public struct InvalidateScreenResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.simulator.v1.InvalidateScreenResponse", "screen:m", [MessageField<SimulatedScreen>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var screen: SimulatedScreen? {
     get { fieldStorage.message(0).map(SimulatedScreen.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(screen: SimulatedScreen? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, screen?.fieldStorage)
   }
 }

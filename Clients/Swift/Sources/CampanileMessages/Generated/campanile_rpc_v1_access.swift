@@ -5,14 +5,11 @@ public import CampanileStorage
 
 /// MethodAccess is the access that the gateway requires for a method, and its treatment of the response. Every method of
 /// the suite sets it.
-public struct MethodAccess: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.MethodAccess", "scope:s bulk:b secret_response:b")
+public struct MethodAccess: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.MethodAccess", "scope:s bulk:b secret_response:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The narrowest scope that a credential needs: `<service>:read`, `<service>:write`, `<service>:publish`,
   /// `<service>:operate` or `admin`. `public` means that no credential is required, and `authenticated` that any
@@ -20,25 +17,25 @@ public struct MethodAccess: StoredMessage {
   @_alwaysEmitIntoClient
   public var scope: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether the call may be deferred: an overloaded gateway refuses such calls, and streams, before all others.
   @_alwaysEmitIntoClient
   public var bulk: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether the response contains a secret that is shown once. The gateway never stores such a response: a repeated
   /// call with the same idempotency key fails with ABORTED, reason REPLY_NOT_KEPT.
   @_alwaysEmitIntoClient
   public var secretResponse: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(scope: String = "", bulk: Bool = false, secretResponse: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, scope)
     fieldStorage.set(1, bulk)
     fieldStorage.set(2, secretResponse)

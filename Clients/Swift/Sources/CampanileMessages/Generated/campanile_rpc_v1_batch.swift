@@ -5,39 +5,36 @@ public import CampanileStorage
 
 /// BatchError is the cause for rejecting one entry of a batch. It has the contents of the error that the entry would
 /// cause as a single call.
-public struct BatchError: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.BatchError", "code:i message:s reason:s violations:o", [MessagesField<BatchViolation>.self])
+public struct BatchError: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.BatchError", "code:i message:s reason:s violations:o", [MessagesField<BatchViolation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The gRPC status code.
   @_alwaysEmitIntoClient
   public var code: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var message: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Stable, UPPER_SNAKE.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The invalid fields; empty if the entry failed for another reason.
   @_alwaysEmitIntoClient
   public var violations: [BatchViolation] {
     get { fieldStorage.object(3, MessagesField<BatchViolation>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MessagesField<BatchViolation>(newValue)) }
+    set { uniqueStorage().set(3, MessagesField<BatchViolation>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MessagesField<BatchViolation>([])).value
     }
@@ -45,7 +42,7 @@ public struct BatchError: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(code: Int32 = 0, message: String = "", reason: String = "", violations: [BatchViolation] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, code)
     fieldStorage.set(1, message)
     fieldStorage.set(2, reason)
@@ -54,36 +51,33 @@ public struct BatchError: StoredMessage {
 }
 
 /// BatchViolation is the error of one field of a batch's entry.
-public struct BatchViolation: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.BatchViolation", "field:s reason:s description:s")
+public struct BatchViolation: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.BatchViolation", "field:s reason:s description:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The path of the field, beginning with the entry: `requests[2].notification.title`.
   @_alwaysEmitIntoClient
   public var field: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Stable, UPPER_SNAKE.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var description: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(field: String = "", reason: String = "", description: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, field)
     fieldStorage.set(1, reason)
     fieldStorage.set(2, description)

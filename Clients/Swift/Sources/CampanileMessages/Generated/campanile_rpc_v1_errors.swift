@@ -5,22 +5,19 @@ public import CampanileStorage
 
 /// MethodErrors lists errors of a method. Its comment and the constraints of its request name further ones, and some can
 /// occur in every method (docs/reference).
-public struct MethodErrors: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.MethodErrors", "reasons:o", [ScalarsField<String>.self])
+public struct MethodErrors: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.MethodErrors", "reasons:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The stable reasons, UPPER_SNAKE.
   @_alwaysEmitIntoClient
   public var reasons: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -28,7 +25,7 @@ public struct MethodErrors: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(reasons: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(reasons))
   }
 }

@@ -5,31 +5,28 @@ public import CampanileStorage
 
 /// Violation is the error for a field whose text does not match its pattern, or is not one of the accepted texts. The
 /// other constraints of buf.validate have fixed reasons.
-public struct Violation: StoredMessage {
-  public static let layout = MessageLayout("campanile.rpc.v1.Violation", "reason:s description:s")
+public struct Violation: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.rpc.v1.Violation", "reason:s description:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Stable, UPPER_SNAKE.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The requirement, such as `must be #RRGGBB`.
   @_alwaysEmitIntoClient
   public var description: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(reason: String = "", description: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, reason)
     fieldStorage.set(1, description)
   }

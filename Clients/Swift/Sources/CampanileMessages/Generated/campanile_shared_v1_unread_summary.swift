@@ -5,22 +5,19 @@ public import CampanileStorage
 
 /// UnreadSummary is the content of a user's Live Activity: the newest unread notifications. As JSON it has at most 3584
 /// bytes, which leaves space for the envelope in a push of 4096.
-public struct UnreadSummary: StoredMessage {
-  public static let layout = MessageLayout("campanile.shared.v1.UnreadSummary", "notifications:o unread_count:i update_time:t truncation:m", [MessagesField<UnreadItem>.self, MessageField<SummaryTruncation>.self])
+public struct UnreadSummary: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.shared.v1.UnreadSummary", "notifications:o unread_count:i update_time:t truncation:m", [MessagesField<UnreadItem>.self, MessageField<SummaryTruncation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Newest first.
   @_alwaysEmitIntoClient
   public var notifications: [UnreadItem] {
     get { fieldStorage.object(0, MessagesField<UnreadItem>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<UnreadItem>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<UnreadItem>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<UnreadItem>([])).value
     }
@@ -28,23 +25,23 @@ public struct UnreadSummary: StoredMessage {
   @_alwaysEmitIntoClient
   public var unreadCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The texts and notifications omitted to limit the size; absent if there are none.
   @_alwaysEmitIntoClient
   public var truncation: SummaryTruncation? {
     get { fieldStorage.message(3).map(SummaryTruncation.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [UnreadItem] = [], unreadCount: Int32 = 0, updateTime: ProtoTimestamp? = nil, truncation: SummaryTruncation? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<UnreadItem>(notifications))
     fieldStorage.set(1, unreadCount)
     fieldStorage.set(2, updateTime)
@@ -53,59 +50,56 @@ public struct UnreadSummary: StoredMessage {
 }
 
 /// UnreadItem is one notification of the summary.
-public struct UnreadItem: StoredMessage {
-  public static let layout = MessageLayout("campanile.shared.v1.UnreadItem", "id:s title:s subtitle:s? body:s? bucket_id:s bucket_name:s? bucket_icon_url:s? create_time:t")
+public struct UnreadItem: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.shared.v1.UnreadItem", "id:s title:s subtitle:s? body:s? bucket_id:s bucket_name:s? bucket_icon_url:s? create_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var subtitle: String? {
     get { fieldStorage.has(2) ? fieldStorage.string(2) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var body: String? {
     get { fieldStorage.has(3) ? fieldStorage.string(3) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketName: String? {
     get { fieldStorage.has(5) ? fieldStorage.string(5) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketIconUrl: String? {
     get { fieldStorage.has(6) ? fieldStorage.string(6) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, bucketId: String = "", bucketName: String? = nil, bucketIconUrl: String? = nil, createTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, title)
     fieldStorage.set(2, subtitle)
@@ -118,37 +112,34 @@ public struct UnreadItem: StoredMessage {
 }
 
 /// SummaryTruncation counts what a summary omits.
-public struct SummaryTruncation: StoredMessage {
-  public static let layout = MessageLayout("campanile.shared.v1.SummaryTruncation", "shortened_body_count:i shortened_subtitle_count:i dropped_count:i")
+public struct SummaryTruncation: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.shared.v1.SummaryTruncation", "shortened_body_count:i shortened_subtitle_count:i dropped_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of shortened bodies.
   @_alwaysEmitIntoClient
   public var shortenedBodyCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The number of shortened subtitles.
   @_alwaysEmitIntoClient
   public var shortenedSubtitleCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The number of omitted notifications, which are the oldest.
   @_alwaysEmitIntoClient
   public var droppedCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(shortenedBodyCount: Int32 = 0, shortenedSubtitleCount: Int32 = 0, droppedCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, shortenedBodyCount)
     fieldStorage.set(1, shortenedSubtitleCount)
     fieldStorage.set(2, droppedCount)

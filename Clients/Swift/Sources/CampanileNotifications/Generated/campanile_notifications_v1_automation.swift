@@ -5,70 +5,67 @@ public import CampanileStorage
 
 /// Template is a text with variables to publish from. `{{name}}` is replaced by a value, `{{name|text}}` by a value or,
 /// if there is none, by `text`.
-public struct Template: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Template", "id:s name:s title:s subtitle:s? body:s? create_time:t update_time:t etag:s required_variables:o", [ScalarsField<String>.self])
+public struct Template: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Template", "id:s name:s title:s subtitle:s? body:s? create_time:t update_time:t etag:s required_variables:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `t_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 1 to 1024 characters, at most 256 once rendered.
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 1024 characters, at most 256 once rendered.
   @_alwaysEmitIntoClient
   public var subtitle: String? {
     get { fieldStorage.has(3) ? fieldStorage.string(3) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 16 KiB, before and after rendering.
   @_alwaysEmitIntoClient
   public var body: String? {
     get { fieldStorage.has(4) ? fieldStorage.string(4) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Changes with every change of the template (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The required variables, in the order of their first use. Set by the server.
   @_alwaysEmitIntoClient
   public var requiredVariables: [String] {
     get { fieldStorage.object(8, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(8, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(8, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(8) }
       yield &fields.change(8, ScalarsField<String>([])).value
     }
@@ -76,7 +73,7 @@ public struct Template: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(id: String = "", name: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", requiredVariables: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, name)
     fieldStorage.set(2, title)
@@ -90,86 +87,83 @@ public struct Template: StoredMessage {
 }
 
 /// Heartbeat is a dead-man switch: it publishes a notification once if no beat arrives within its period and grace.
-public struct Heartbeat: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Heartbeat", "id:s name:s bucket_id:s period:o? grace:o? notification:m create_time:t last_beat_time:t due_time:t is_missing:b etag:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, MessageField<Notification>.self])
+public struct Heartbeat: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Heartbeat", "id:s name:s bucket_id:s period:o? grace:o? notification:m create_time:t last_beat_time:t due_time:t is_missing:b etag:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `h_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The bucket of its notification. A publication with the heartbeat's id counts as a beat.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The longest expected time between two beats: 1 minute to 365 days.
   @_alwaysEmitIntoClient
   public var period: ProtoDuration? {
     get { fieldStorage.object(3, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(3, newValue.map { ValueField($0) }) }
   }
   /// The tolerance after the period: at most 365 days; absent means none.
   @_alwaysEmitIntoClient
   public var grace: ProtoDuration? {
     get { fieldStorage.object(4, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(4, newValue.map { ValueField($0) }) }
   }
   /// The notification to publish, in the heartbeat's bucket. Without a title, the title names the missing beat.
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(5).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue?.fieldStorage) }
+    set { uniqueStorage().set(5, newValue?.fieldStorage) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Absent until the first beat. Set by the server.
   @_alwaysEmitIntoClient
   public var lastBeatTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The time at which it publishes unless a beat arrives; absent once it has published. Set by the
   /// server.
   @_alwaysEmitIntoClient
   public var dueTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// True from its notification until the next beat. Set by the server.
   @_alwaysEmitIntoClient
   public var isMissing: Bool {
     get { fieldStorage.bool(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// Changes with every change of the heartbeat, including beats (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", name: String = "", bucketId: String = "", period: ProtoDuration? = nil, grace: ProtoDuration? = nil, notification: Notification? = nil, createTime: ProtoTimestamp? = nil, lastBeatTime: ProtoTimestamp? = nil, dueTime: ProtoTimestamp? = nil, isMissing: Bool = false, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, name)
     fieldStorage.set(2, bucketId)
@@ -185,46 +179,43 @@ public struct Heartbeat: StoredMessage {
 }
 
 /// Webhook is an HTTP request that an action can send.
-public struct Webhook: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Webhook", "id:s name:s method:e url:s headers:o body:s create_time:t update_time:t etag:s", [EnumField<Webhook.Method>.self, MapField<String>.self])
+public struct Webhook: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Webhook", "id:s name:s method:e url:s headers:o body:s create_time:t update_time:t etag:s", [EnumField<Webhook.Method>.self, MapField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `w_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// If a request does not set it, the server sets POST.
   @_alwaysEmitIntoClient
   public var method: Webhook.Method {
     get { Webhook.Method(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// An absolute http or https URL of at most 2048 characters, without `user:password@`: use a header for credentials.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 32. Values are stored and sent; responses contain `***` in their place.
   @_alwaysEmitIntoClient
   public var headers: [String: String] {
     get { fieldStorage.object(4, MapField<String>.self)?.value ?? [:] }
-    set { MessageStorage.unique(&fieldStorage).set(4, MapField<String>(newValue)) }
+    set { uniqueStorage().set(4, MapField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(4) }
       yield &fields.change(4, MapField<String>([:])).value
     }
@@ -233,30 +224,30 @@ public struct Webhook: StoredMessage {
   @_alwaysEmitIntoClient
   public var body: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// Changes with every change of the webhook (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", name: String = "", method: Webhook.Method = Webhook.Method(), url: String = "", headers: [String: String] = [:], body: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, name)
     fieldStorage.set(2, method.rawValue)
@@ -343,98 +334,95 @@ public struct Webhook: StoredMessage {
 }
 
 /// ActionRun is one invocation of an action and its result.
-public struct ActionRun: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ActionRun", "id:s notification_id:s action_id:s action:m state:e attempt_count:i http_status:i reason:s message:s create_time:t finish_time:t next_attempt_time:t url:s open_notification_id:s", [MessageField<Action>.self, EnumField<ActionRun.State>.self])
+public struct ActionRun: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ActionRun", "id:s notification_id:s action_id:s action:m state:e attempt_count:i http_status:i reason:s message:s create_time:t finish_time:t next_attempt_time:t url:s open_notification_id:s", [MessageField<Action>.self, EnumField<ActionRun.State>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `r_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty for a webhook that was run without a notification.
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Empty for a webhook that was run by its id.
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var action: Action? {
     get { fieldStorage.message(3).map(Action.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var state: ActionRun.State {
     get { ActionRun.State(rawValue: fieldStorage.int32(4)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.rawValue) }
+    set { uniqueStorage().set(4, newValue.rawValue) }
   }
   /// Requests that were sent. A request rejected with SENDER_BUSY does not count.
   @_alwaysEmitIntoClient
   public var attemptCount: Int32 {
     get { fieldStorage.int32(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The status of the last HTTP response; 0 if there was none.
   @_alwaysEmitIntoClient
   public var httpStatus: Int32 {
     get { fieldStorage.int32(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// A stable code for the cause of the last failure. ADDRESS_REFUSED means that the host has no address that may be
   /// called, whether or not it has other addresses.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var message: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   @_alwaysEmitIntoClient
   public var finishTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   @_alwaysEmitIntoClient
   public var nextAttemptTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// For NAVIGATE: the URL for the device to open.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// For OPEN_NOTIFICATION: the notification for the device to open.
   @_alwaysEmitIntoClient
   public var openNotificationId: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", notificationId: String = "", actionId: String = "", action: Action? = nil, state: ActionRun.State = ActionRun.State(), attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", message: String = "", createTime: ProtoTimestamp? = nil, finishTime: ProtoTimestamp? = nil, nextAttemptTime: ProtoTimestamp? = nil, url: String = "", openNotificationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, notificationId)
     fieldStorage.set(2, actionId)

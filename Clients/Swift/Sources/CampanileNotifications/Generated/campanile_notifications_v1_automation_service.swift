@@ -4,101 +4,89 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct CreateTemplateRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateTemplateRequest", "template:m request_id:s", [MessageField<Template>.self])
+public struct CreateTemplateRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateTemplateRequest", "template:m request_id:s", [MessageField<Template>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var template: Template? {
     get { fieldStorage.message(0).map(Template.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(template: Template? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, template?.fieldStorage)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateTemplateResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateTemplateResponse", "template:m", [MessageField<Template>.self])
+public struct CreateTemplateResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateTemplateResponse", "template:m", [MessageField<Template>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var template: Template? {
     get { fieldStorage.message(0).map(Template.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(template: Template? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, template?.fieldStorage)
   }
 }
 
-public struct ListTemplatesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListTemplatesRequest", "page_size:i page_token:s")
+public struct ListTemplatesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListTemplatesRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListTemplatesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListTemplatesResponse", "templates:o next_page_token:s", [MessagesField<Template>.self])
+public struct ListTemplatesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListTemplatesResponse", "templates:o next_page_token:s", [MessagesField<Template>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var templates: [Template] {
     get { fieldStorage.object(0, MessagesField<Template>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Template>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Template>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Template>([])).value
     }
@@ -106,248 +94,218 @@ public struct ListTemplatesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(templates: [Template] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Template>(templates))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct GetTemplateRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetTemplateRequest", "template_id:s")
+public struct GetTemplateRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetTemplateRequest", "template_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var templateId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(templateId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, templateId)
   }
 }
 
-public struct GetTemplateResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetTemplateResponse", "template:m", [MessageField<Template>.self])
+public struct GetTemplateResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetTemplateResponse", "template:m", [MessageField<Template>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var template: Template? {
     get { fieldStorage.message(0).map(Template.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(template: Template? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, template?.fieldStorage)
   }
 }
 
-public struct UpdateTemplateRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateTemplateRequest", "template:m update_mask:o?", [MessageField<Template>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateTemplateRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateTemplateRequest", "template:m update_mask:o?", [MessageField<Template>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var template: Template? {
     get { fieldStorage.message(0).map(Template.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `name`, `title`, `subtitle`, `body`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(template: Template? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, template?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateTemplateResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateTemplateResponse", "template:m", [MessageField<Template>.self])
+public struct UpdateTemplateResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateTemplateResponse", "template:m", [MessageField<Template>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var template: Template? {
     get { fieldStorage.message(0).map(Template.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(template: Template? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, template?.fieldStorage)
   }
 }
 
-public struct DeleteTemplateRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteTemplateRequest", "template_id:s etag:s")
+public struct DeleteTemplateRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteTemplateRequest", "template_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var templateId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the template's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(templateId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, templateId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct DeleteTemplateResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteTemplateResponse", "")
+public struct DeleteTemplateResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteTemplateResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct CreateHeartbeatRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateHeartbeatRequest", "heartbeat:m request_id:s", [MessageField<Heartbeat>.self])
+public struct CreateHeartbeatRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateHeartbeatRequest", "heartbeat:m request_id:s", [MessageField<Heartbeat>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var heartbeat: Heartbeat? {
     get { fieldStorage.message(0).map(Heartbeat.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(heartbeat: Heartbeat? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, heartbeat?.fieldStorage)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateHeartbeatResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateHeartbeatResponse", "heartbeat:m", [MessageField<Heartbeat>.self])
+public struct CreateHeartbeatResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateHeartbeatResponse", "heartbeat:m", [MessageField<Heartbeat>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var heartbeat: Heartbeat? {
     get { fieldStorage.message(0).map(Heartbeat.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(heartbeat: Heartbeat? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, heartbeat?.fieldStorage)
   }
 }
 
-public struct ListHeartbeatsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListHeartbeatsRequest", "page_size:i page_token:s")
+public struct ListHeartbeatsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListHeartbeatsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListHeartbeatsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListHeartbeatsResponse", "heartbeats:o next_page_token:s", [MessagesField<Heartbeat>.self])
+public struct ListHeartbeatsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListHeartbeatsResponse", "heartbeats:o next_page_token:s", [MessagesField<Heartbeat>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var heartbeats: [Heartbeat] {
     get { fieldStorage.object(0, MessagesField<Heartbeat>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Heartbeat>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Heartbeat>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Heartbeat>([])).value
     }
@@ -355,203 +313,179 @@ public struct ListHeartbeatsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(heartbeats: [Heartbeat] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Heartbeat>(heartbeats))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct BeatRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BeatRequest", "heartbeat_id:s request_id:s")
+public struct BeatRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BeatRequest", "heartbeat_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var heartbeatId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response and is not another beat.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(heartbeatId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, heartbeatId)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct BeatResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BeatResponse", "heartbeat:m", [MessageField<Heartbeat>.self])
+public struct BeatResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BeatResponse", "heartbeat:m", [MessageField<Heartbeat>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var heartbeat: Heartbeat? {
     get { fieldStorage.message(0).map(Heartbeat.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(heartbeat: Heartbeat? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, heartbeat?.fieldStorage)
   }
 }
 
-public struct DeleteHeartbeatRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteHeartbeatRequest", "heartbeat_id:s etag:s")
+public struct DeleteHeartbeatRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteHeartbeatRequest", "heartbeat_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var heartbeatId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the heartbeat's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(heartbeatId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, heartbeatId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct DeleteHeartbeatResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteHeartbeatResponse", "")
+public struct DeleteHeartbeatResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteHeartbeatResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct CreateWebhookRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateWebhookRequest", "webhook:m request_id:s", [MessageField<Webhook>.self])
+public struct CreateWebhookRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateWebhookRequest", "webhook:m request_id:s", [MessageField<Webhook>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var webhook: Webhook? {
     get { fieldStorage.message(0).map(Webhook.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhook: Webhook? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, webhook?.fieldStorage)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateWebhookResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateWebhookResponse", "webhook:m", [MessageField<Webhook>.self])
+public struct CreateWebhookResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateWebhookResponse", "webhook:m", [MessageField<Webhook>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var webhook: Webhook? {
     get { fieldStorage.message(0).map(Webhook.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhook: Webhook? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, webhook?.fieldStorage)
   }
 }
 
-public struct ListWebhooksRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListWebhooksRequest", "page_size:i page_token:s")
+public struct ListWebhooksRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListWebhooksRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListWebhooksResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListWebhooksResponse", "webhooks:o next_page_token:s", [MessagesField<Webhook>.self])
+public struct ListWebhooksResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListWebhooksResponse", "webhooks:o next_page_token:s", [MessagesField<Webhook>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var webhooks: [Webhook] {
     get { fieldStorage.object(0, MessagesField<Webhook>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Webhook>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Webhook>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Webhook>([])).value
     }
@@ -559,164 +493,146 @@ public struct ListWebhooksResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhooks: [Webhook] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Webhook>(webhooks))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct UpdateWebhookRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateWebhookRequest", "webhook:m update_mask:o?", [MessageField<Webhook>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateWebhookRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateWebhookRequest", "webhook:m update_mask:o?", [MessageField<Webhook>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var webhook: Webhook? {
     get { fieldStorage.message(0).map(Webhook.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `name`, `method`, `url`, `headers`, `body`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhook: Webhook? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, webhook?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateWebhookResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateWebhookResponse", "webhook:m", [MessageField<Webhook>.self])
+public struct UpdateWebhookResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateWebhookResponse", "webhook:m", [MessageField<Webhook>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var webhook: Webhook? {
     get { fieldStorage.message(0).map(Webhook.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhook: Webhook? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, webhook?.fieldStorage)
   }
 }
 
-public struct RunWebhookRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RunWebhookRequest", "webhook_id:s notification_id:s request_id:s")
+public struct RunWebhookRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RunWebhookRequest", "webhook_id:s notification_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var webhookId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The notification that a webhook without a body sends; without one, it sends an empty object.
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first run and sends nothing.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhookId: String = "", notificationId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, webhookId)
     fieldStorage.set(1, notificationId)
     fieldStorage.set(2, requestId)
   }
 }
 
-public struct RunWebhookResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RunWebhookResponse", "run:m", [MessageField<ActionRun>.self])
+public struct RunWebhookResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RunWebhookResponse", "run:m", [MessageField<ActionRun>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var run: ActionRun? {
     get { fieldStorage.message(0).map(ActionRun.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(run: ActionRun? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, run?.fieldStorage)
   }
 }
 
-public struct DeleteWebhookRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteWebhookRequest", "webhook_id:s etag:s")
+public struct DeleteWebhookRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteWebhookRequest", "webhook_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var webhookId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the webhook's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(webhookId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, webhookId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct DeleteWebhookResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteWebhookResponse", "")
+public struct DeleteWebhookResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteWebhookResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

@@ -72,128 +72,125 @@ public enum BucketRole: ProtoEnum {
 /// Bucket groups notifications. A shared bucket appears with the same id among the buckets of every member. Name,
 /// description, colour, icon and orphan flag are the same for all members; every member has their own values of the
 /// other fields.
-public struct Bucket: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Bucket", "id:s name:s description:s? color:s? icon_url:s? is_orphan:b create_time:t update_time:t etag:s unread_count:i notification_count:i settings:m role:e owner_id:s share_expire_time:t share_count:i? delete_time:t purge_time:t", [MessageField<BucketSettings>.self, EnumField<BucketRole>.self])
+public struct Bucket: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Bucket", "id:s name:s description:s? color:s? icon_url:s? is_orphan:b create_time:t update_time:t etag:s unread_count:i notification_count:i settings:m role:e owner_id:s share_expire_time:t share_count:i? delete_time:t purge_time:t", [MessageField<BucketSettings>.self, EnumField<BucketRole>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `b_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// At most 1024 characters.
   @_alwaysEmitIntoClient
   public var description: String? {
     get { fieldStorage.has(2) ? fieldStorage.string(2) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// `#RRGGBB`.
   @_alwaysEmitIntoClient
   public var color: String? {
     get { fieldStorage.has(3) ? fieldStorage.string(3) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// An absolute http or https URL of at most 2048 characters.
   @_alwaysEmitIntoClient
   public var iconUrl: String? {
     get { fieldStorage.has(4) ? fieldStorage.string(4) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// True if the bucket collects notifications whose original bucket no longer exists.
   @_alwaysEmitIntoClient
   public var isOrphan: Bool {
     get { fieldStorage.bool(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// Changes with every change of the bucket, of its counts, and of the caller's role, share and settings. A request's
   /// etag is compared without the counts.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The number of unread notifications. Set by the server.
   @_alwaysEmitIntoClient
   public var unreadCount: Int32 {
     get { fieldStorage.int32(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// The number of notifications. Set by the server.
   @_alwaysEmitIntoClient
   public var notificationCount: Int32 {
     get { fieldStorage.int32(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// The caller's own settings. Only UpdateBucketSettings changes them: ignored when a bucket is created or updated.
   @_alwaysEmitIntoClient
   public var settings: BucketSettings? {
     get { fieldStorage.message(11).map(BucketSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue?.fieldStorage) }
+    set { uniqueStorage().set(11, newValue?.fieldStorage) }
   }
   /// The caller's role. Set by the server, like all fields below.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(12)) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue.rawValue) }
+    set { uniqueStorage().set(12, newValue.rawValue) }
   }
   /// The owner of the bucket.
   @_alwaysEmitIntoClient
   public var ownerId: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// The end of the caller's share.
   @_alwaysEmitIntoClient
   public var shareExpireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// The number of other members; absent unless the caller is the owner.
   @_alwaysEmitIntoClient
   public var shareCount: Int32? {
     get { fieldStorage.has(15) ? fieldStorage.int32(15) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// The time of deletion; only present in the list of deleted buckets.
   @_alwaysEmitIntoClient
   public var deleteTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   /// The time after which a deleted bucket can no longer be restored.
   @_alwaysEmitIntoClient
   public var purgeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(17) }
-    set { MessageStorage.unique(&fieldStorage).set(17, newValue) }
+    set { uniqueStorage().set(17, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", name: String = "", description: String? = nil, color: String? = nil, iconUrl: String? = nil, isOrphan: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", unreadCount: Int32 = 0, notificationCount: Int32 = 0, settings: BucketSettings? = nil, role: BucketRole = BucketRole(), ownerId: String = "", shareExpireTime: ProtoTimestamp? = nil, shareCount: Int32? = nil, deleteTime: ProtoTimestamp? = nil, purgeTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, name)
     fieldStorage.set(2, description)

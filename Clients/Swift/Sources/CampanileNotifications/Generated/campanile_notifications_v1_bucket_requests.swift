@@ -3,146 +3,128 @@
 
 public import CampanileStorage
 
-public struct CreateBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateBucketRequest", "bucket:m request_id:s", [MessageField<Bucket>.self])
+public struct CreateBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateBucketRequest", "bucket:m request_id:s", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `id`, times, etag and counts are set by the server and ignored here. Leave `settings` empty.
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+public struct CreateBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
   }
 }
 
-public struct GetBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetBucketRequest", "bucket_id:s")
+public struct GetBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketRequest", "bucket_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
   }
 }
 
-public struct GetBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+public struct GetBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
   }
 }
 
-public struct ListBucketsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketsRequest", "page_size:i page_token:s")
+public struct ListBucketsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListBucketsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketsResponse", "buckets:o next_page_token:s resume_token:s", [MessagesField<Bucket>.self])
+public struct ListBucketsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketsResponse", "buckets:o next_page_token:s resume_token:s", [MessagesField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var buckets: [Bucket] {
     get { fieldStorage.object(0, MessagesField<Bucket>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Bucket>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Bucket>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Bucket>([])).value
     }
@@ -150,69 +132,63 @@ public struct ListBucketsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for WatchNotifications and ListNotificationChanges. Changes after the one of the first page include
   /// everything that the list may have missed.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(buckets: [Bucket] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Bucket>(buckets))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct ListDeletedBucketsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListDeletedBucketsRequest", "page_size:i page_token:s")
+public struct ListDeletedBucketsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedBucketsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListDeletedBucketsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListDeletedBucketsResponse", "buckets:o next_page_token:s", [MessagesField<Bucket>.self])
+public struct ListDeletedBucketsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedBucketsResponse", "buckets:o next_page_token:s", [MessagesField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var buckets: [Bucket] {
     get { fieldStorage.object(0, MessagesField<Bucket>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Bucket>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Bucket>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Bucket>([])).value
     }
@@ -220,258 +196,228 @@ public struct ListDeletedBucketsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(buckets: [Bucket] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Bucket>(buckets))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct UpdateBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketRequest", "bucket:m update_mask:o?", [MessageField<Bucket>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketRequest", "bucket:m update_mask:o?", [MessageField<Bucket>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH. Leave `settings` empty.
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `name`, `description`, `color`, `icon_url`, `is_orphan`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+public struct UpdateBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
   }
 }
 
-public struct DeleteBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteBucketRequest", "bucket_id:s etag:s")
+public struct DeleteBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteBucketRequest", "bucket_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the bucket's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct DeleteBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteBucketResponse", "deleted_notification_count:i")
+public struct DeleteBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteBucketResponse", "deleted_notification_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of the caller's notifications deleted with the bucket.
   @_alwaysEmitIntoClient
   public var deletedNotificationCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deletedNotificationCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deletedNotificationCount)
   }
 }
 
-public struct UndeleteBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UndeleteBucketRequest", "bucket_id:s")
+public struct UndeleteBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteBucketRequest", "bucket_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
   }
 }
 
-public struct UndeleteBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UndeleteBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+public struct UndeleteBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
   }
 }
 
-public struct GetBucketSettingsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetBucketSettingsRequest", "bucket_id:s")
+public struct GetBucketSettingsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketSettingsRequest", "bucket_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
   }
 }
 
-public struct GetBucketSettingsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetBucketSettingsResponse", "settings:m", [MessageField<BucketSettings>.self])
+public struct GetBucketSettingsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketSettingsResponse", "settings:m", [MessageField<BucketSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var settings: BucketSettings? {
     get { fieldStorage.message(0).map(BucketSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: BucketSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
   }
 }
 
-public struct UpdateBucketSettingsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketSettingsRequest", "settings:m update_mask:o?", [MessageField<BucketSettings>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateBucketSettingsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketSettingsRequest", "settings:m update_mask:o?", [MessageField<BucketSettings>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `bucket_id` names the bucket. If it has an etag, that must equal the stored one; otherwise ABORTED, reason
   /// ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var settings: BucketSettings? {
     get { fieldStorage.message(0).map(BucketSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `is_muted`, `snooze_end_time`, `quiet_hours`, `retention`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: BucketSettings? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateBucketSettingsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketSettingsResponse", "settings:m", [MessageField<BucketSettings>.self])
+public struct UpdateBucketSettingsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketSettingsResponse", "settings:m", [MessageField<BucketSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var settings: BucketSettings? {
     get { fieldStorage.message(0).map(BucketSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: BucketSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
   }
 }

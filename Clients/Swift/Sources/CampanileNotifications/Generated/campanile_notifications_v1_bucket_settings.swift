@@ -4,62 +4,59 @@
 public import CampanileStorage
 
 /// BucketSettings are one user's own settings for a bucket. The other members of a shared bucket have theirs.
-public struct BucketSettings: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BucketSettings", "bucket_id:s is_muted:b snooze_end_time:t quiet_hours:m retention:m update_time:t etag:s", [MessageField<QuietHours>.self, MessageField<RetentionPolicy>.self])
+public struct BucketSettings: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BucketSettings", "bucket_id:s is_muted:b snooze_end_time:t quiet_hours:m retention:m update_time:t etag:s", [MessageField<QuietHours>.self, MessageField<RetentionPolicy>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The bucket that they apply to.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Muted: new notifications are stored and counted, but devices are not notified. Critical ones pass.
   @_alwaysEmitIntoClient
   public var isMuted: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The end of a snooze, at most a year ahead. Until then, new publications are held; then devices are notified of them
   /// in order. Critical ones pass. Absent or past means that the bucket is not snoozed.
   @_alwaysEmitIntoClient
   public var snoozeEndTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The bucket's own quiet hours; absent means the user's. Quiet hours without windows mean none at all.
   @_alwaysEmitIntoClient
   public var quietHours: QuietHours? {
     get { fieldStorage.message(3).map(QuietHours.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
   /// Absent means that all notifications are retained.
   @_alwaysEmitIntoClient
   public var retention: RetentionPolicy? {
     get { fieldStorage.message(4).map(RetentionPolicy.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue?.fieldStorage) }
+    set { uniqueStorage().set(4, newValue?.fieldStorage) }
   }
   /// The time of the last change; absent if they were never changed. Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Changes with every change of the settings (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", isMuted: Bool = false, snoozeEndTime: ProtoTimestamp? = nil, quietHours: QuietHours? = nil, retention: RetentionPolicy? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, isMuted)
     fieldStorage.set(2, snoozeEndTime)
@@ -72,37 +69,34 @@ public struct BucketSettings: StoredMessage {
 
 /// RetentionPolicy defines when notifications of a bucket are deleted automatically. Limits that are not set do not
 /// apply.
-public struct RetentionPolicy: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RetentionPolicy", "max_age_days:i max_count:i after_read:o?", [ValueField<ProtoDuration>.self])
+public struct RetentionPolicy: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RetentionPolicy", "max_age_days:i max_count:i after_read:o?", [ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// At most 3650 days after creation.
   @_alwaysEmitIntoClient
   public var maxAgeDays: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 1000000; the oldest notifications beyond this number are deleted.
   @_alwaysEmitIntoClient
   public var maxCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The time after reading: 1 minute to 3650 days.
   @_alwaysEmitIntoClient
   public var afterRead: ProtoDuration? {
     get { fieldStorage.object(2, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(2, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(maxAgeDays: Int32 = 0, maxCount: Int32 = 0, afterRead: ProtoDuration? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, maxAgeDays)
     fieldStorage.set(1, maxCount)
     fieldStorage.set(2, afterRead.map { ValueField($0) })

@@ -4,50 +4,44 @@
 public import CampanileCall
 public import CampanileStorage
 
-public struct ListUsersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListUsersRequest", "page_size:i page_token:s")
+public struct ListUsersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListUsersRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListUsersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListUsersResponse", "user_ids:o next_page_token:s resume_token:s", [ScalarsField<String>.self])
+public struct ListUsersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListUsersResponse", "user_ids:o next_page_token:s resume_token:s", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -55,62 +49,56 @@ public struct ListUsersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for WatchChangedUsers. Changes after the one of the first page include everything that the list may have
   /// missed.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userIds: [String] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(userIds))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct WatchChangedUsersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersRequest", "resume_token:s")
+public struct WatchChangedUsersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersRequest", "resume_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A token from the list of users or from a watch; empty starts with the next change.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
   }
 }
 
-public struct WatchChangedUsersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchChangedUsersResponse.WatchStarted>.self, MessageField<WatchChangedUsersResponse.UsersChanged>.self])
+public struct WatchChangedUsersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchChangedUsersResponse.WatchStarted>.self, MessageField<WatchChangedUsersResponse.UsersChanged>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Send it to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -122,7 +110,7 @@ public struct WatchChangedUsersResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .change(let value): fields.set(2, value.fieldStorage)
@@ -133,7 +121,7 @@ public struct WatchChangedUsersResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -144,34 +132,28 @@ public struct WatchChangedUsersResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 
   /// UsersChanged reports users whose data has changed.
-  public struct UsersChanged: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse.UsersChanged", "user_ids:o", [ScalarsField<String>.self])
+  public struct UsersChanged: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse.UsersChanged", "user_ids:o", [ScalarsField<String>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// 1 to 1000, each once.
     @_alwaysEmitIntoClient
     public var userIds: [String] {
       get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-      set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+      set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
       _modify {
-        let fields = MessageStorage.unique(&fieldStorage)
+        let fields = uniqueStorage()
         defer { fields.changed(0) }
         yield &fields.change(0, ScalarsField<String>([])).value
       }
@@ -179,49 +161,43 @@ public struct WatchChangedUsersResponse: StoredMessage {
 
     @_alwaysEmitIntoClient
     public init(userIds: [String] = []) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, ScalarsField<String>(userIds))
     }
   }
 }
 
-public struct ReadContainersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ReadContainersRequest", "user_id:s notifications_max:i")
+public struct ReadContainersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersRequest", "user_id:s notifications_max:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 to 1000; orphan buckets and their notifications are omitted.
   @_alwaysEmitIntoClient
   public var notificationsMax: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", notificationsMax: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, notificationsMax)
   }
 }
 
-public struct ReadContainersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse", "buckets:m1 notifications:m1", [MessageField<ReadContainersResponse.ContainerBuckets>.self, MessageField<ReadContainersResponse.ContainerNotifications>.self])
+public struct ReadContainersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse", "buckets:m1 notifications:m1", [MessageField<ReadContainersResponse.ContainerBuckets>.self, MessageField<ReadContainersResponse.ContainerNotifications>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var piece: Piece? {
@@ -233,7 +209,7 @@ public struct ReadContainersResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .buckets(let value): fields.set(0, value.fieldStorage)
       case .notifications(let value): fields.set(1, value.fieldStorage)
@@ -244,7 +220,7 @@ public struct ReadContainersResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(piece: Piece? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let piece { self.piece = piece }
   }
 
@@ -254,21 +230,18 @@ public struct ReadContainersResponse: StoredMessage {
   }
 
   /// ContainerBuckets and ContainerNotifications contain at most 100 records.
-  public struct ContainerBuckets: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerBuckets", "buckets:o", [MessagesField<Bucket>.self])
+  public struct ContainerBuckets: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerBuckets", "buckets:o", [MessagesField<Bucket>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var buckets: [Bucket] {
       get { fieldStorage.object(0, MessagesField<Bucket>.self)?.value ?? [] }
-      set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Bucket>(newValue)) }
+      set { uniqueStorage().set(0, MessagesField<Bucket>(newValue)) }
       _modify {
-        let fields = MessageStorage.unique(&fieldStorage)
+        let fields = uniqueStorage()
         defer { fields.changed(0) }
         yield &fields.change(0, MessagesField<Bucket>([])).value
       }
@@ -276,26 +249,23 @@ public struct ReadContainersResponse: StoredMessage {
 
     @_alwaysEmitIntoClient
     public init(buckets: [Bucket] = []) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, MessagesField<Bucket>(buckets))
     }
   }
 
-  public struct ContainerNotifications: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerNotifications", "notifications:o", [MessagesField<Notification>.self])
+  public struct ContainerNotifications: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerNotifications", "notifications:o", [MessagesField<Notification>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var notifications: [Notification] {
       get { fieldStorage.object(0, MessagesField<Notification>.self)?.value ?? [] }
-      set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Notification>(newValue)) }
+      set { uniqueStorage().set(0, MessagesField<Notification>(newValue)) }
       _modify {
-        let fields = MessageStorage.unique(&fieldStorage)
+        let fields = uniqueStorage()
         defer { fields.changed(0) }
         yield &fields.change(0, MessagesField<Notification>([])).value
       }
@@ -303,7 +273,7 @@ public struct ReadContainersResponse: StoredMessage {
 
     @_alwaysEmitIntoClient
     public init(notifications: [Notification] = []) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, MessagesField<Notification>(notifications))
     }
   }

@@ -155,53 +155,50 @@ public enum DeliveryOutcome: ProtoEnum {
 }
 
 /// DeliveryRecord is an entry of the delivery log: the result of one step of a notification's delivery, and its cause.
-public struct DeliveryRecord: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeliveryRecord", "event_time:t device_id:s outcome:e reason:s release_time:t push_id:s", [EnumField<DeliveryOutcome>.self])
+public struct DeliveryRecord: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeliveryRecord", "event_time:t device_id:s outcome:e reason:s release_time:t push_id:s", [EnumField<DeliveryOutcome>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty if the record applies to all devices of the user.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var outcome: DeliveryOutcome {
     get { DeliveryOutcome(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// A stable code for the cause, such as the reason given by APNs, or the chosen action; empty if the outcome suffices.
   @_alwaysEmitIntoClient
   public var reason: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The time at which a held notification is released.
   @_alwaysEmitIntoClient
   public var releaseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The id of the push.
   @_alwaysEmitIntoClient
   public var pushId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(eventTime: ProtoTimestamp? = nil, deviceId: String = "", outcome: DeliveryOutcome = DeliveryOutcome(), reason: String = "", releaseTime: ProtoTimestamp? = nil, pushId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, eventTime)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, outcome.rawValue)
@@ -212,54 +209,51 @@ public struct DeliveryRecord: StoredMessage {
 }
 
 /// LongLook is a watch's view of one notification: title and subtitle, image, body, base actions, other actions.
-public struct LongLook: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.LongLook", "notification_id:s title:s subtitle:s? image_url:s? image_content_id:s? body:s? base_actions:o actions:o bucket_id:s bucket_name:s bucket_icon_url:s? is_read:b create_time:t tap_url:s?", [MessagesField<LongLookAction>.self, MessagesField<LongLookAction>.self])
+public struct LongLook: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.LongLook", "notification_id:s title:s subtitle:s? image_url:s? image_content_id:s? body:s? base_actions:o actions:o bucket_id:s bucket_name:s bucket_icon_url:s? is_read:b create_time:t tap_url:s?", [MessagesField<LongLookAction>.self, MessagesField<LongLookAction>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var subtitle: String? {
     get { fieldStorage.has(2) ? fieldStorage.string(2) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The image to show at full width.
   @_alwaysEmitIntoClient
   public var imageUrl: String? {
     get { fieldStorage.has(3) ? fieldStorage.string(3) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The stored image to show instead, for GetAttachmentContent.
   @_alwaysEmitIntoClient
   public var imageContentId: String? {
     get { fieldStorage.has(4) ? fieldStorage.string(4) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var body: String? {
     get { fieldStorage.has(5) ? fieldStorage.string(5) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Mark as read, delete and open, in this order, whether or not the notification has such actions.
   @_alwaysEmitIntoClient
   public var baseActions: [LongLookAction] {
     get { fieldStorage.object(6, MessagesField<LongLookAction>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(6, MessagesField<LongLookAction>(newValue)) }
+    set { uniqueStorage().set(6, MessagesField<LongLookAction>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(6) }
       yield &fields.change(6, MessagesField<LongLookAction>([])).value
     }
@@ -268,9 +262,9 @@ public struct LongLook: StoredMessage {
   @_alwaysEmitIntoClient
   public var actions: [LongLookAction] {
     get { fieldStorage.object(7, MessagesField<LongLookAction>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(7, MessagesField<LongLookAction>(newValue)) }
+    set { uniqueStorage().set(7, MessagesField<LongLookAction>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(7) }
       yield &fields.change(7, MessagesField<LongLookAction>([])).value
     }
@@ -278,38 +272,38 @@ public struct LongLook: StoredMessage {
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketName: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketIconUrl: String? {
     get { fieldStorage.has(10) ? fieldStorage.string(10) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   @_alwaysEmitIntoClient
   public var isRead: Bool {
     get { fieldStorage.bool(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// The URL that a tap opens: the value of a tap action NAVIGATE.
   @_alwaysEmitIntoClient
   public var tapUrl: String? {
     get { fieldStorage.has(13) ? fieldStorage.string(13) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", title: String = "", subtitle: String? = nil, imageUrl: String? = nil, imageContentId: String? = nil, body: String? = nil, baseActions: [LongLookAction] = [], actions: [LongLookAction] = [], bucketId: String = "", bucketName: String = "", bucketIconUrl: String? = nil, isRead: Bool = false, createTime: ProtoTimestamp? = nil, tapUrl: String? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, title)
     fieldStorage.set(2, subtitle)
@@ -328,58 +322,55 @@ public struct LongLook: StoredMessage {
 }
 
 /// LongLookAction is a button.
-public struct LongLookAction: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.LongLookAction", "action_id:s label:s icon:s destructive:b type:e value:s color:s?", [EnumField<ActionType>.self])
+public struct LongLookAction: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.LongLookAction", "action_id:s label:s icon:s destructive:b type:e value:s color:s?", [EnumField<ActionType>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The action id for InvokeAction.
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var label: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A name of Apple's SF Symbols, or the icon of the notification's own action.
   @_alwaysEmitIntoClient
   public var icon: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var destructive: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var type: ActionType {
     get { ActionType(rawValue: fieldStorage.int32(4)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue.rawValue) }
+    set { uniqueStorage().set(4, newValue.rawValue) }
   }
   /// As in Action; a base action has the value of such an action.
   @_alwaysEmitIntoClient
   public var value: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// `#RRGGBB`, for base actions: green to mark, red to delete, blue to open.
   @_alwaysEmitIntoClient
   public var color: String? {
     get { fieldStorage.has(6) ? fieldStorage.string(6) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(actionId: String = "", label: String = "", icon: String = "", destructive: Bool = false, type: ActionType = ActionType(), value: String = "", color: String? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, actionId)
     fieldStorage.set(1, label)
     fieldStorage.set(2, icon)

@@ -5,57 +5,51 @@ public import CampanileCall
 public import CampanileStorage
 
 /// NotificationDelivery is a delivery record and the notification that it refers to.
-public struct NotificationDelivery: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.NotificationDelivery", "user_id:s notification_id:s record:m", [MessageField<DeliveryRecord>.self])
+public struct NotificationDelivery: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.NotificationDelivery", "user_id:s notification_id:s record:m", [MessageField<DeliveryRecord>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// PUSHED, NO_TOKEN or REJECTED.
   @_alwaysEmitIntoClient
   public var record: DeliveryRecord? {
     get { fieldStorage.message(2).map(DeliveryRecord.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", notificationId: String = "", record: DeliveryRecord? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, notificationId)
     fieldStorage.set(2, record?.fieldStorage)
   }
 }
 
-public struct RecordDeliveriesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RecordDeliveriesRequest", "deliveries:o", [MessagesField<NotificationDelivery>.self])
+public struct RecordDeliveriesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RecordDeliveriesRequest", "deliveries:o", [MessagesField<NotificationDelivery>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 1000.
   @_alwaysEmitIntoClient
   public var deliveries: [NotificationDelivery] {
     get { fieldStorage.object(0, MessagesField<NotificationDelivery>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<NotificationDelivery>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<NotificationDelivery>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<NotificationDelivery>([])).value
     }
@@ -63,68 +57,62 @@ public struct RecordDeliveriesRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(deliveries: [NotificationDelivery] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<NotificationDelivery>(deliveries))
   }
 }
 
-public struct RecordDeliveriesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RecordDeliveriesResponse", "recorded_count:i")
+public struct RecordDeliveriesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RecordDeliveriesResponse", "recorded_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of new records.
   @_alwaysEmitIntoClient
   public var recordedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(recordedCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, recordedCount)
   }
 }
 
-public struct ExplainUserDeliveryRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExplainUserDeliveryRequest", "user_id:s notification_id:s page_size:i page_token:s")
+public struct ExplainUserDeliveryRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExplainUserDeliveryRequest", "user_id:s notification_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", notificationId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, notificationId)
     fieldStorage.set(2, pageSize)
@@ -132,22 +120,19 @@ public struct ExplainUserDeliveryRequest: StoredMessage {
   }
 }
 
-public struct ExplainUserDeliveryResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExplainUserDeliveryResponse", "records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
+public struct ExplainUserDeliveryResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExplainUserDeliveryResponse", "records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first.
   @_alwaysEmitIntoClient
   public var records: [DeliveryRecord] {
     get { fieldStorage.object(0, MessagesField<DeliveryRecord>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<DeliveryRecord>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<DeliveryRecord>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<DeliveryRecord>([])).value
     }
@@ -155,68 +140,62 @@ public struct ExplainUserDeliveryResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(records: [DeliveryRecord] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<DeliveryRecord>(records))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct ListNotificationUsersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListNotificationUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+public struct ListNotificationUsersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only users whose id begins so.
   @_alwaysEmitIntoClient
   public var userIdPrefix: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", userIdPrefix: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, userIdPrefix)
   }
 }
 
-public struct ListNotificationUsersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListNotificationUsersResponse", "users:o next_page_token:s", [MessagesField<NotificationUser>.self])
+public struct ListNotificationUsersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationUsersResponse", "users:o next_page_token:s", [MessagesField<NotificationUser>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var users: [NotificationUser] {
     get { fieldStorage.object(0, MessagesField<NotificationUser>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<NotificationUser>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<NotificationUser>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<NotificationUser>([])).value
     }
@@ -224,62 +203,59 @@ public struct ListNotificationUsersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(users: [NotificationUser] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<NotificationUser>(users))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
 /// NotificationUser is a user with buckets, notifications or settings.
-public struct NotificationUser: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.NotificationUser", "user_id:s bucket_count:l notification_count:l unread_count:l scheduled_count:l change_time:t")
+public struct NotificationUser: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.NotificationUser", "user_id:s bucket_count:l notification_count:l unread_count:l scheduled_count:l change_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketCount: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var notificationCount: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unreadCount: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var scheduledCount: Int64 {
     get { fieldStorage.int64(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The newest change that the change log still has; absent without one.
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", bucketCount: Int64 = 0, notificationCount: Int64 = 0, unreadCount: Int64 = 0, scheduledCount: Int64 = 0, changeTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, bucketCount)
     fieldStorage.set(2, notificationCount)

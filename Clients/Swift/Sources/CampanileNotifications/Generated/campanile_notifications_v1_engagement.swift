@@ -71,43 +71,40 @@ public enum EngagementKind: ProtoEnum {
 }
 
 /// ReceiptReport is a report by a device that may have nothing but the push.
-public struct ReceiptReport: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ReceiptReport", "receipt:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
+public struct ReceiptReport: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ReceiptReport", "receipt:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The member `rct` of the push's payload.
   @_alwaysEmitIntoClient
   public var receipt: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var kind: EngagementKind {
     get { EngagementKind(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// The chosen action; required for ACTED, otherwise empty. As in InvokeAction.
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The time by the device's clock; absent means now. A time in the future, or before the notification was published,
   /// is replaced by the nearest possible time.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(receipt: String = "", kind: EngagementKind = EngagementKind(), actionId: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, receipt)
     fieldStorage.set(1, kind.rawValue)
     fieldStorage.set(2, actionId)
@@ -116,47 +113,44 @@ public struct ReceiptReport: StoredMessage {
 }
 
 /// EngagementReport is a report about a notification of the caller.
-public struct EngagementReport: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.EngagementReport", "notification_id:s device_id:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
+public struct EngagementReport: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.EngagementReport", "notification_id:s device_id:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The device, such as the id of its push token; empty if the caller does not distinguish devices.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var kind: EngagementKind {
     get { EngagementKind(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// The chosen action; required for ACTED, otherwise empty. As in InvokeAction.
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The time by the device's clock, as in ReceiptReport.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", deviceId: String = "", kind: EngagementKind = EngagementKind(), actionId: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, kind.rawValue)
@@ -166,64 +160,58 @@ public struct EngagementReport: StoredMessage {
 }
 
 /// RecordedEngagement is the result of an accepted report.
-public struct RecordedEngagement: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RecordedEngagement", "is_new:b")
+public struct RecordedEngagement: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RecordedEngagement", "is_new:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// False if the device had reported the same before; the first report counts.
   @_alwaysEmitIntoClient
   public var isNew: Bool {
     get { fieldStorage.bool(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(isNew: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, isNew)
   }
 }
 
 /// EngagementCounts counts the recipients of a notification, or of all notifications of a bucket, by what they did. A
 /// recipient with several devices, or with several reports of one kind, counts once.
-public struct EngagementCounts: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.EngagementCounts", "received_count:i opened_count:i dismissed_count:i acted_count:i")
+public struct EngagementCounts: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.EngagementCounts", "received_count:i opened_count:i dismissed_count:i acted_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var receivedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var openedCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var dismissedCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var actedCount: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(receivedCount: Int32 = 0, openedCount: Int32 = 0, dismissedCount: Int32 = 0, actedCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, receivedCount)
     fieldStorage.set(1, openedCount)
     fieldStorage.set(2, dismissedCount)
@@ -232,68 +220,62 @@ public struct EngagementCounts: StoredMessage {
 }
 
 /// ActionEngagement counts the recipients who chose an action.
-public struct ActionEngagement: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ActionEngagement", "action_id:s recipient_count:i")
+public struct ActionEngagement: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ActionEngagement", "action_id:s recipient_count:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var recipientCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(actionId: String = "", recipientCount: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, actionId)
     fieldStorage.set(1, recipientCount)
   }
 }
 
 /// NotificationEngagement is what the recipients of one publication did with it. It names neither users nor devices.
-public struct NotificationEngagement: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.NotificationEngagement", "notification_id:s recipient_count:i? counts:m actions:o update_time:t", [MessageField<EngagementCounts>.self, MessagesField<ActionEngagement>.self])
+public struct NotificationEngagement: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.NotificationEngagement", "notification_id:s recipient_count:i? counts:m actions:o update_time:t", [MessageField<EngagementCounts>.self, MessagesField<ActionEngagement>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The copies of the publication that the bucket's members have now, the caller's own included. Only present in
   /// GetNotificationEngagement.
   @_alwaysEmitIntoClient
   public var recipientCount: Int32? {
     get { fieldStorage.has(1) ? fieldStorage.int32(1) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var counts: EngagementCounts? {
     get { fieldStorage.message(2).map(EngagementCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// By action, ordered by its id; at most 64. Only present in GetNotificationEngagement.
   @_alwaysEmitIntoClient
   public var actions: [ActionEngagement] {
     get { fieldStorage.object(3, MessagesField<ActionEngagement>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MessagesField<ActionEngagement>(newValue)) }
+    set { uniqueStorage().set(3, MessagesField<ActionEngagement>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MessagesField<ActionEngagement>([])).value
     }
@@ -302,12 +284,12 @@ public struct NotificationEngagement: StoredMessage {
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", recipientCount: Int32? = nil, counts: EngagementCounts? = nil, actions: [ActionEngagement] = [], updateTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, recipientCount)
     fieldStorage.set(2, counts?.fieldStorage)
@@ -317,58 +299,55 @@ public struct NotificationEngagement: StoredMessage {
 }
 
 /// EngagementChange is one report that was new. It names neither the user nor the device.
-public struct EngagementChange: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.EngagementChange", "change_time:t bucket_id:s notification_id:s kind:e action_id:s event_time:t counts:m", [EnumField<EngagementKind>.self, MessageField<EngagementCounts>.self])
+public struct EngagementChange: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.EngagementChange", "change_time:t bucket_id:s notification_id:s kind:e action_id:s event_time:t counts:m", [EnumField<EngagementKind>.self, MessageField<EngagementCounts>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The time at which the server received the report.
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var kind: EngagementKind {
     get { EngagementKind(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
   /// The chosen action, for ACTED.
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The time by the device's clock.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The notification's counts now, which may include later reports.
   @_alwaysEmitIntoClient
   public var counts: EngagementCounts? {
     get { fieldStorage.message(6).map(EngagementCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue?.fieldStorage) }
+    set { uniqueStorage().set(6, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(changeTime: ProtoTimestamp? = nil, bucketId: String = "", notificationId: String = "", kind: EngagementKind = EngagementKind(), actionId: String = "", eventTime: ProtoTimestamp? = nil, counts: EngagementCounts? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, changeTime)
     fieldStorage.set(1, bucketId)
     fieldStorage.set(2, notificationId)

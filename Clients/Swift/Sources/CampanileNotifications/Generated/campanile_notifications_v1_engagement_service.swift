@@ -5,22 +5,19 @@ public import CampanileCall
 public import CampanileMessages
 public import CampanileStorage
 
-public struct BatchReportEngagementRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementRequest", "reports:o", [MessagesField<ReceiptReport>.self])
+public struct BatchReportEngagementRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementRequest", "reports:o", [MessagesField<ReceiptReport>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 100, each judged on its own.
   @_alwaysEmitIntoClient
   public var reports: [ReceiptReport] {
     get { fieldStorage.object(0, MessagesField<ReceiptReport>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ReceiptReport>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ReceiptReport>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ReceiptReport>([])).value
     }
@@ -28,27 +25,24 @@ public struct BatchReportEngagementRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(reports: [ReceiptReport] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ReceiptReport>(reports))
   }
 }
 
-public struct BatchReportEngagementResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementResponse", "results:o", [MessagesField<BatchReportEngagementResult>.self])
+public struct BatchReportEngagementResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementResponse", "results:o", [MessagesField<BatchReportEngagementResult>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// In the order of the request.
   @_alwaysEmitIntoClient
   public var results: [BatchReportEngagementResult] {
     get { fieldStorage.object(0, MessagesField<BatchReportEngagementResult>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BatchReportEngagementResult>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BatchReportEngagementResult>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BatchReportEngagementResult>([])).value
     }
@@ -56,20 +50,17 @@ public struct BatchReportEngagementResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(results: [BatchReportEngagementResult] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BatchReportEngagementResult>(results))
   }
 }
 
 /// BatchReportEngagementResult is the result of one entry.
-public struct BatchReportEngagementResult: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementResult", "engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
+public struct BatchReportEngagementResult: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementResult", "engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var outcome: Outcome? {
@@ -81,7 +72,7 @@ public struct BatchReportEngagementResult: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .engagement(let value): fields.set(0, value.fieldStorage)
       case .error(let value): fields.set(1, value.fieldStorage)
@@ -92,7 +83,7 @@ public struct BatchReportEngagementResult: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(outcome: Outcome? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let outcome { self.outcome = outcome }
   }
 
@@ -102,22 +93,19 @@ public struct BatchReportEngagementResult: StoredMessage {
   }
 }
 
-public struct BatchRecordEngagementRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementRequest", "reports:o", [MessagesField<EngagementReport>.self])
+public struct BatchRecordEngagementRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementRequest", "reports:o", [MessagesField<EngagementReport>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 100, each judged on its own.
   @_alwaysEmitIntoClient
   public var reports: [EngagementReport] {
     get { fieldStorage.object(0, MessagesField<EngagementReport>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<EngagementReport>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<EngagementReport>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<EngagementReport>([])).value
     }
@@ -125,27 +113,24 @@ public struct BatchRecordEngagementRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(reports: [EngagementReport] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<EngagementReport>(reports))
   }
 }
 
-public struct BatchRecordEngagementResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementResponse", "results:o", [MessagesField<BatchRecordEngagementResult>.self])
+public struct BatchRecordEngagementResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementResponse", "results:o", [MessagesField<BatchRecordEngagementResult>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// In the order of the request.
   @_alwaysEmitIntoClient
   public var results: [BatchRecordEngagementResult] {
     get { fieldStorage.object(0, MessagesField<BatchRecordEngagementResult>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BatchRecordEngagementResult>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BatchRecordEngagementResult>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BatchRecordEngagementResult>([])).value
     }
@@ -153,20 +138,17 @@ public struct BatchRecordEngagementResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(results: [BatchRecordEngagementResult] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BatchRecordEngagementResult>(results))
   }
 }
 
 /// BatchRecordEngagementResult is the result of one entry.
-public struct BatchRecordEngagementResult: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementResult", "engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
+public struct BatchRecordEngagementResult: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementResult", "engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var outcome: Outcome? {
@@ -178,7 +160,7 @@ public struct BatchRecordEngagementResult: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .engagement(let value): fields.set(0, value.fieldStorage)
       case .error(let value): fields.set(1, value.fieldStorage)
@@ -189,7 +171,7 @@ public struct BatchRecordEngagementResult: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(outcome: Outcome? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let outcome { self.outcome = outcome }
   }
 
@@ -199,101 +181,89 @@ public struct BatchRecordEngagementResult: StoredMessage {
   }
 }
 
-public struct GetNotificationEngagementRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetNotificationEngagementRequest", "notification_id:s")
+public struct GetNotificationEngagementRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationEngagementRequest", "notification_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
   }
 }
 
-public struct GetNotificationEngagementResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetNotificationEngagementResponse", "engagement:m", [MessageField<NotificationEngagement>.self])
+public struct GetNotificationEngagementResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationEngagementResponse", "engagement:m", [MessageField<NotificationEngagement>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var engagement: NotificationEngagement? {
     get { fieldStorage.message(0).map(NotificationEngagement.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(engagement: NotificationEngagement? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, engagement?.fieldStorage)
   }
 }
 
-public struct ListBucketEngagementRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketEngagementRequest", "bucket_id:s page_size:i page_token:s")
+public struct ListBucketEngagementRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketEngagementRequest", "bucket_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListBucketEngagementResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketEngagementResponse", "notifications:o next_page_token:s totals:m resume_token:s", [MessagesField<NotificationEngagement>.self, MessageField<EngagementCounts>.self])
+public struct ListBucketEngagementResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketEngagementResponse", "notifications:o next_page_token:s totals:m resume_token:s", [MessagesField<NotificationEngagement>.self, MessageField<EngagementCounts>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Without `recipient_count` and `actions`.
   @_alwaysEmitIntoClient
   public var notifications: [NotificationEngagement] {
     get { fieldStorage.object(0, MessagesField<NotificationEngagement>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<NotificationEngagement>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<NotificationEngagement>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<NotificationEngagement>([])).value
     }
@@ -301,25 +271,25 @@ public struct ListBucketEngagementResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The sums of all notifications since the bucket was created, purged ones included.
   @_alwaysEmitIntoClient
   public var totals: EngagementCounts? {
     get { fieldStorage.message(2).map(EngagementCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// A token for ListEngagementChanges and WatchEngagementChanges. Changes after the one of the first page include
   /// everything that the list may have missed.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [NotificationEngagement] = [], nextPageToken: String = "", totals: EngagementCounts? = nil, resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<NotificationEngagement>(notifications))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, totals?.fieldStorage)
@@ -327,59 +297,53 @@ public struct ListBucketEngagementResponse: StoredMessage {
   }
 }
 
-public struct ListEngagementChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListEngagementChangesRequest", "bucket_id:s resume_token:s page_size:i")
+public struct ListEngagementChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListEngagementChangesRequest", "bucket_id:s resume_token:s page_size:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A token from a list, from changes or from a watch. If empty, the response has no changes and a token of the
   /// present.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", resumeToken: String = "", pageSize: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, pageSize)
   }
 }
 
-public struct ListEngagementChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListEngagementChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<EngagementChange>.self])
+public struct ListEngagementChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListEngagementChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<EngagementChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first.
   @_alwaysEmitIntoClient
   public var changes: [EngagementChange] {
     get { fieldStorage.object(0, MessagesField<EngagementChange>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<EngagementChange>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<EngagementChange>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<EngagementChange>([])).value
     }
@@ -388,67 +352,61 @@ public struct ListEngagementChangesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether more changes are available now.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(changes: [EngagementChange] = [], resumeToken: String = "", hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<EngagementChange>(changes))
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, hasMore)
   }
 }
 
-public struct WatchEngagementChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesRequest", "bucket_id:s resume_token:s")
+public struct WatchEngagementChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesRequest", "bucket_id:s resume_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A token from a list, from changes or from a watch; empty starts with the next report.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, resumeToken)
   }
 }
 
-public struct WatchEngagementChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchEngagementChangesResponse.WatchStarted>.self, MessageField<EngagementChange>.self])
+public struct WatchEngagementChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchEngagementChangesResponse.WatchStarted>.self, MessageField<EngagementChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Send it to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -460,7 +418,7 @@ public struct WatchEngagementChangesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .change(let value): fields.set(2, value.fieldStorage)
@@ -471,7 +429,7 @@ public struct WatchEngagementChangesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -482,14 +440,11 @@ public struct WatchEngagementChangesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }

@@ -4,14 +4,11 @@
 public import CampanileMessages
 public import CampanileStorage
 
-public struct SearchNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.SearchNotificationsRequest", "query:s page_size:i page_token:s bucket_id:s start_time:t end_time:t")
+public struct SearchNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.SearchNotificationsRequest", "query:s page_size:i page_token:s bucket_id:s start_time:t end_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Words that must all occur, in any order. The last word matches as a prefix, and so does a word that ends in `*`.
   /// `"in quotes"` is a phrase; `-word` must not occur. Case and accents are ignored. 1 to 256 characters, at most 16
@@ -19,41 +16,41 @@ public struct SearchNotificationsRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var query: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Only this bucket.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Only notifications created at or after this time.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Only notifications created before this time.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(query: String = "", pageSize: Int32 = 0, pageToken: String = "", bucketId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, query)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
@@ -63,21 +60,18 @@ public struct SearchNotificationsRequest: StoredMessage {
   }
 }
 
-public struct SearchNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.SearchNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+public struct SearchNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.SearchNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notifications: [Notification] {
     get { fieldStorage.object(0, MessagesField<Notification>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Notification>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Notification>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Notification>([])).value
     }
@@ -85,235 +79,211 @@ public struct SearchNotificationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [Notification] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Notification>(notifications))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct GetAttachmentContentRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetAttachmentContentRequest", "notification_id:s content_id:s")
+public struct GetAttachmentContentRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetAttachmentContentRequest", "notification_id:s content_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var contentId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", contentId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, contentId)
   }
 }
 
-public struct GetAttachmentContentResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetAttachmentContentResponse", "data:o content_type:s", [BytesField.self])
+public struct GetAttachmentContentResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetAttachmentContentResponse", "data:o content_type:s", [BytesField.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var data: [UInt8] {
     get { fieldStorage.object(0, BytesField.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, BytesField(newValue)) }
+    set { uniqueStorage().set(0, BytesField(newValue)) }
   }
   @_alwaysEmitIntoClient
   public var contentType: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(data: [UInt8] = [], contentType: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, BytesField(data))
     fieldStorage.set(1, contentType)
   }
 }
 
-public struct GetLongLookRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetLongLookRequest", "notification_id:s with_own_labels:b")
+public struct GetLongLookRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetLongLookRequest", "notification_id:s with_own_labels:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Gives a base action the title and the icon of the notification's own action of its type. Otherwise base actions
   /// always have the same ones.
   @_alwaysEmitIntoClient
   public var withOwnLabels: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", withOwnLabels: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, withOwnLabels)
   }
 }
 
-public struct GetLongLookResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetLongLookResponse", "long_look:m", [MessageField<LongLook>.self])
+public struct GetLongLookResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetLongLookResponse", "long_look:m", [MessageField<LongLook>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var longLook: LongLook? {
     get { fieldStorage.message(0).map(LongLook.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(longLook: LongLook? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, longLook?.fieldStorage)
   }
 }
 
-public struct InvokeActionRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.InvokeActionRequest", "notification_id:s action_id:s request_id:s")
+public struct InvokeActionRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.InvokeActionRequest", "notification_id:s action_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// `tap` for the tap action, `mark_as_read`, `delete`, `open`, or the index of one of the notification's actions:
   /// `0`…`15`.
   @_alwaysEmitIntoClient
   public var actionId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first run and has no effect.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", actionId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, actionId)
     fieldStorage.set(2, requestId)
   }
 }
 
-public struct InvokeActionResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.InvokeActionResponse", "run:m", [MessageField<ActionRun>.self])
+public struct InvokeActionResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.InvokeActionResponse", "run:m", [MessageField<ActionRun>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var run: ActionRun? {
     get { fieldStorage.message(0).map(ActionRun.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(run: ActionRun? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, run?.fieldStorage)
   }
 }
 
-public struct ListActionRunsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListActionRunsRequest", "page_size:i page_token:s notification_id:s")
+public struct ListActionRunsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListActionRunsRequest", "page_size:i page_token:s notification_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Only runs of this notification.
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", notificationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, notificationId)
   }
 }
 
-public struct ListActionRunsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListActionRunsResponse", "runs:o next_page_token:s", [MessagesField<ActionRun>.self])
+public struct ListActionRunsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListActionRunsResponse", "runs:o next_page_token:s", [MessagesField<ActionRun>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var runs: [ActionRun] {
     get { fieldStorage.object(0, MessagesField<ActionRun>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ActionRun>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ActionRun>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ActionRun>([])).value
     }
@@ -321,68 +291,62 @@ public struct ListActionRunsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(runs: [ActionRun] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ActionRun>(runs))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct ExplainDeliveryRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExplainDeliveryRequest", "notification_id:s page_size:i page_token:s")
+public struct ExplainDeliveryRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExplainDeliveryRequest", "notification_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ExplainDeliveryResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExplainDeliveryResponse", "records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
+public struct ExplainDeliveryResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExplainDeliveryResponse", "records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first.
   @_alwaysEmitIntoClient
   public var records: [DeliveryRecord] {
     get { fieldStorage.object(0, MessagesField<DeliveryRecord>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<DeliveryRecord>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<DeliveryRecord>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<DeliveryRecord>([])).value
     }
@@ -390,131 +354,113 @@ public struct ExplainDeliveryResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(records: [DeliveryRecord] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<DeliveryRecord>(records))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct GetUnreadSummaryRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetUnreadSummaryRequest", "")
+public struct GetUnreadSummaryRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadSummaryRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct GetUnreadSummaryResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetUnreadSummaryResponse", "summary:m", [MessageField<UnreadSummary>.self])
+public struct GetUnreadSummaryResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadSummaryResponse", "summary:m", [MessageField<UnreadSummary>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var summary: UnreadSummary? {
     get { fieldStorage.message(0).map(UnreadSummary.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(summary: UnreadSummary? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, summary?.fieldStorage)
   }
 }
 
-public struct GetUserSettingsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetUserSettingsRequest", "")
+public struct GetUserSettingsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetUserSettingsRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct GetUserSettingsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetUserSettingsResponse", "settings:m", [MessageField<UserSettings>.self])
+public struct GetUserSettingsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetUserSettingsResponse", "settings:m", [MessageField<UserSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var settings: UserSettings? {
     get { fieldStorage.message(0).map(UserSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: UserSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
   }
 }
 
-public struct UpdateUserSettingsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateUserSettingsRequest", "settings:m update_mask:o?", [MessageField<UserSettings>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateUserSettingsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateUserSettingsRequest", "settings:m update_mask:o?", [MessageField<UserSettings>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var settings: UserSettings? {
     get { fieldStorage.message(0).map(UserSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `time_zone`, `quiet_hours`, `summary_size`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: UserSettings? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateUserSettingsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateUserSettingsResponse", "settings:m", [MessageField<UserSettings>.self])
+public struct UpdateUserSettingsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateUserSettingsResponse", "settings:m", [MessageField<UserSettings>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var settings: UserSettings? {
     get { fieldStorage.message(0).map(UserSettings.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(settings: UserSettings? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, settings?.fieldStorage)
   }
 }

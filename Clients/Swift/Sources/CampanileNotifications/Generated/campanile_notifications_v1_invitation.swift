@@ -4,88 +4,85 @@
 public import CampanileStorage
 
 /// Invitation offers one user a role in a bucket. The user receives nothing of the bucket before AcceptInvitation.
-public struct Invitation: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Invitation", "id:s bucket_id:s bucket_name:s owner_id:s inviter_id:s user_id:s role:e share_expire_time:t create_time:t expire_time:t end_time:t state:e", [EnumField<BucketRole>.self, EnumField<Invitation.State>.self])
+public struct Invitation: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Invitation", "id:s bucket_id:s bucket_name:s owner_id:s inviter_id:s user_id:s role:e share_expire_time:t create_time:t expire_time:t end_time:t state:e", [EnumField<BucketRole>.self, EnumField<Invitation.State>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `i_` and 22 characters. Changed terms get a new id.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The bucket's name at the time of the invitation: at most 128 characters.
   @_alwaysEmitIntoClient
   public var bucketName: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The owner of the bucket.
   @_alwaysEmitIntoClient
   public var ownerId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The owner or admin who sent the invitation.
   @_alwaysEmitIntoClient
   public var inviterId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The invited user.
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// READER, PUBLISHER or ADMIN.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(6)) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue.rawValue) }
+    set { uniqueStorage().set(6, newValue.rawValue) }
   }
   /// The end of the share; absent means never.
   @_alwaysEmitIntoClient
   public var shareExpireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The time after which it can no longer be accepted. Absent after it was accepted, declined or withdrawn.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// The time at which it was accepted, declined or withdrawn.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   @_alwaysEmitIntoClient
   public var state: Invitation.State {
     get { Invitation.State(rawValue: fieldStorage.int32(11)) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue.rawValue) }
+    set { uniqueStorage().set(11, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", bucketId: String = "", bucketName: String = "", ownerId: String = "", inviterId: String = "", userId: String = "", role: BucketRole = BucketRole(), shareExpireTime: ProtoTimestamp? = nil, createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, state: Invitation.State = Invitation.State()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, bucketId)
     fieldStorage.set(2, bucketName)
@@ -171,70 +168,67 @@ public struct Invitation: StoredMessage {
 }
 
 /// InviteCode admits anyone who presents its secret to a bucket. Presenting the secret is the consent.
-public struct InviteCode: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.InviteCode", "id:s bucket_id:s role:e max_uses:i use_count:i create_time:t expire_time:t creator_id:s hint:s", [EnumField<BucketRole>.self])
+public struct InviteCode: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.InviteCode", "id:s bucket_id:s role:e max_uses:i use_count:i create_time:t expire_time:t creator_id:s hint:s", [EnumField<BucketRole>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `v_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// READER or PUBLISHER.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// The number of users that it admits; 0 means only limited by the bucket's shares.
   @_alwaysEmitIntoClient
   public var maxUses: Int32 {
     get { fieldStorage.int32(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The number of users that it has admitted.
   @_alwaysEmitIntoClient
   public var useCount: Int32 {
     get { fieldStorage.int32(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The user who created it.
   @_alwaysEmitIntoClient
   public var creatorId: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The first characters of the secret, to distinguish codes.
   @_alwaysEmitIntoClient
   public var hint: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", bucketId: String = "", role: BucketRole = BucketRole(), maxUses: Int32 = 0, useCount: Int32 = 0, createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, creatorId: String = "", hint: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, bucketId)
     fieldStorage.set(2, role.rawValue)
@@ -248,81 +242,75 @@ public struct InviteCode: StoredMessage {
 }
 
 /// BlockedUser is a user whose invitations are hidden from the caller.
-public struct BlockedUser: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BlockedUser", "user_id:s create_time:t")
+public struct BlockedUser: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BlockedUser", "user_id:s create_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", createTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, createTime)
   }
 }
 
-public struct InviteToBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.InviteToBucketRequest", "bucket_id:s user_id:s role:e share_expire_time:t expire_time:t request_id:s", [EnumField<BucketRole>.self])
+public struct InviteToBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.InviteToBucketRequest", "bucket_id:s user_id:s role:e share_expire_time:t expire_time:t request_id:s", [EnumField<BucketRole>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// READER, PUBLISHER or ADMIN; only the owner can offer ADMIN.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// The end of the share. Must be in the future; absent means never.
   @_alwaysEmitIntoClient
   public var shareExpireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The expiry of the invitation: within 30 days; absent means in 7 days.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", userId: String = "", role: BucketRole = BucketRole(), shareExpireTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, userId)
     fieldStorage.set(2, role.rawValue)
@@ -332,78 +320,69 @@ public struct InviteToBucketRequest: StoredMessage {
   }
 }
 
-public struct InviteToBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.InviteToBucketResponse", "invitation:m", [MessageField<Invitation>.self])
+public struct InviteToBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.InviteToBucketResponse", "invitation:m", [MessageField<Invitation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var invitation: Invitation? {
     get { fieldStorage.message(0).map(Invitation.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(invitation: Invitation? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, invitation?.fieldStorage)
   }
 }
 
-public struct ListBucketInvitationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketInvitationsRequest", "bucket_id:s page_size:i page_token:s")
+public struct ListBucketInvitationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketInvitationsRequest", "bucket_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListBucketInvitationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketInvitationsResponse", "invitations:o next_page_token:s", [MessagesField<Invitation>.self])
+public struct ListBucketInvitationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketInvitationsResponse", "invitations:o next_page_token:s", [MessagesField<Invitation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var invitations: [Invitation] {
     get { fieldStorage.object(0, MessagesField<Invitation>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Invitation>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Invitation>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Invitation>([])).value
     }
@@ -411,100 +390,88 @@ public struct ListBucketInvitationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(invitations: [Invitation] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Invitation>(invitations))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct CancelInvitationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CancelInvitationRequest", "bucket_id:s invitation_id:s")
+public struct CancelInvitationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CancelInvitationRequest", "bucket_id:s invitation_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var invitationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", invitationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, invitationId)
   }
 }
 
-public struct CancelInvitationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CancelInvitationResponse", "")
+public struct CancelInvitationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CancelInvitationResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ListInvitationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListInvitationsRequest", "page_size:i page_token:s")
+public struct ListInvitationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListInvitationsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListInvitationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListInvitationsResponse", "invitations:o next_page_token:s", [MessagesField<Invitation>.self])
+public struct ListInvitationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListInvitationsResponse", "invitations:o next_page_token:s", [MessagesField<Invitation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var invitations: [Invitation] {
     get { fieldStorage.object(0, MessagesField<Invitation>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Invitation>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Invitation>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Invitation>([])).value
     }
@@ -512,136 +479,121 @@ public struct ListInvitationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(invitations: [Invitation] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Invitation>(invitations))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct AcceptInvitationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.AcceptInvitationRequest", "invitation_id:s")
+public struct AcceptInvitationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInvitationRequest", "invitation_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var invitationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(invitationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, invitationId)
   }
 }
 
-public struct AcceptInvitationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.AcceptInvitationResponse", "bucket:m", [MessageField<Bucket>.self])
+public struct AcceptInvitationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInvitationResponse", "bucket:m", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
   }
 }
 
-public struct DeclineInvitationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeclineInvitationRequest", "invitation_id:s")
+public struct DeclineInvitationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeclineInvitationRequest", "invitation_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var invitationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(invitationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, invitationId)
   }
 }
 
-public struct DeclineInvitationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeclineInvitationResponse", "")
+public struct DeclineInvitationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeclineInvitationResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct CreateInviteCodeRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateInviteCodeRequest", "bucket_id:s role:e max_uses:i expire_time:t request_id:s", [EnumField<BucketRole>.self])
+public struct CreateInviteCodeRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateInviteCodeRequest", "bucket_id:s role:e max_uses:i expire_time:t request_id:s", [EnumField<BucketRole>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// READER or PUBLISHER.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// 0 to 100; 0 means only limited by the bucket's shares.
   @_alwaysEmitIntoClient
   public var maxUses: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Within 30 days; absent means in 7 days.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response without its secret, which is not stored.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", role: BucketRole = BucketRole(), maxUses: Int32 = 0, expireTime: ProtoTimestamp? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, role.rawValue)
     fieldStorage.set(2, maxUses)
@@ -650,85 +602,76 @@ public struct CreateInviteCodeRequest: StoredMessage {
   }
 }
 
-public struct CreateInviteCodeResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateInviteCodeResponse", "code:m secret:s", [MessageField<InviteCode>.self])
+public struct CreateInviteCodeResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateInviteCodeResponse", "code:m secret:s", [MessageField<InviteCode>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var code: InviteCode? {
     get { fieldStorage.message(0).map(InviteCode.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `cic_` and 43 characters; empty in a repeated response.
   @_alwaysEmitIntoClient
   public var secret: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(code: InviteCode? = nil, secret: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, code?.fieldStorage)
     fieldStorage.set(1, secret)
   }
 }
 
-public struct ListInviteCodesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListInviteCodesRequest", "bucket_id:s page_size:i page_token:s")
+public struct ListInviteCodesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListInviteCodesRequest", "bucket_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListInviteCodesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListInviteCodesResponse", "codes:o next_page_token:s", [MessagesField<InviteCode>.self])
+public struct ListInviteCodesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListInviteCodesResponse", "codes:o next_page_token:s", [MessagesField<InviteCode>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var codes: [InviteCode] {
     get { fieldStorage.object(0, MessagesField<InviteCode>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<InviteCode>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<InviteCode>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<InviteCode>([])).value
     }
@@ -736,210 +679,180 @@ public struct ListInviteCodesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(codes: [InviteCode] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<InviteCode>(codes))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RevokeInviteCodeRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RevokeInviteCodeRequest", "bucket_id:s code_id:s")
+public struct RevokeInviteCodeRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RevokeInviteCodeRequest", "bucket_id:s code_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var codeId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", codeId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, codeId)
   }
 }
 
-public struct RevokeInviteCodeResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RevokeInviteCodeResponse", "")
+public struct RevokeInviteCodeResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RevokeInviteCodeResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct AcceptInviteCodeRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.AcceptInviteCodeRequest", "secret:s")
+public struct AcceptInviteCodeRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInviteCodeRequest", "secret:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var secret: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(secret: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, secret)
   }
 }
 
-public struct AcceptInviteCodeResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.AcceptInviteCodeResponse", "bucket:m", [MessageField<Bucket>.self])
+public struct AcceptInviteCodeResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInviteCodeResponse", "bucket:m", [MessageField<Bucket>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucket: Bucket? {
     get { fieldStorage.message(0).map(Bucket.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucket: Bucket? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucket?.fieldStorage)
   }
 }
 
-public struct BlockUserRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BlockUserRequest", "user_id:s")
+public struct BlockUserRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BlockUserRequest", "user_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
   }
 }
 
-public struct BlockUserResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BlockUserResponse", "")
+public struct BlockUserResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BlockUserResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct UnblockUserRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UnblockUserRequest", "user_id:s")
+public struct UnblockUserRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UnblockUserRequest", "user_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
   }
 }
 
-public struct UnblockUserResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UnblockUserResponse", "")
+public struct UnblockUserResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UnblockUserResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ListBlockedUsersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBlockedUsersRequest", "page_size:i page_token:s")
+public struct ListBlockedUsersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBlockedUsersRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListBlockedUsersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBlockedUsersResponse", "blocked_users:o next_page_token:s", [MessagesField<BlockedUser>.self])
+public struct ListBlockedUsersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBlockedUsersResponse", "blocked_users:o next_page_token:s", [MessagesField<BlockedUser>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var blockedUsers: [BlockedUser] {
     get { fieldStorage.object(0, MessagesField<BlockedUser>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BlockedUser>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BlockedUser>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BlockedUser>([])).value
     }
@@ -947,12 +860,12 @@ public struct ListBlockedUsersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(blockedUsers: [BlockedUser] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BlockedUser>(blockedUsers))
     fieldStorage.set(1, nextPageToken)
   }

@@ -174,57 +174,54 @@ public enum ActionType: ProtoEnum {
 }
 
 /// Notification is one message to a user, stored until it is deleted.
-public struct Notification: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Notification", "id:s bucket_id:s title:s subtitle:s? body:s? priority:e attachments:o actions:o tap_action:m create_time:t update_time:t read_time:t send_time:t etag:s expire_time:t collapse_key:s deliver_time:t repeat:m delivery_state:e release_time:t send_count:i delete_time:t sound:s thread_id:s recipient_ids:o", [EnumField<Notification.Priority>.self, MessagesField<Attachment>.self, MessagesField<Action>.self, MessageField<Action>.self, MessageField<Repeat>.self, EnumField<DeliveryState>.self, ScalarsField<String>.self])
+public struct Notification: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Notification", "id:s bucket_id:s title:s subtitle:s? body:s? priority:e attachments:o actions:o tap_action:m create_time:t update_time:t read_time:t send_time:t etag:s expire_time:t collapse_key:s deliver_time:t repeat:m delivery_state:e release_time:t send_count:i delete_time:t sound:s thread_id:s recipient_ids:o", [EnumField<Notification.Priority>.self, MessagesField<Attachment>.self, MessagesField<Action>.self, MessageField<Action>.self, MessageField<Repeat>.self, EnumField<DeliveryState>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `n_` and 22 characters, ascending with time.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 1 to 256 characters.
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 256 characters.
   @_alwaysEmitIntoClient
   public var subtitle: String? {
     get { fieldStorage.has(3) ? fieldStorage.string(3) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 16 KiB of UTF-8.
   @_alwaysEmitIntoClient
   public var body: String? {
     get { fieldStorage.has(4) ? fieldStorage.string(4) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// If a request does not set it, the server sets NORMAL.
   @_alwaysEmitIntoClient
   public var priority: Notification.Priority {
     get { Notification.Priority(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
   /// At most 16.
   @_alwaysEmitIntoClient
   public var attachments: [Attachment] {
     get { fieldStorage.object(6, MessagesField<Attachment>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(6, MessagesField<Attachment>(newValue)) }
+    set { uniqueStorage().set(6, MessagesField<Attachment>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(6) }
       yield &fields.change(6, MessagesField<Attachment>([])).value
     }
@@ -233,9 +230,9 @@ public struct Notification: StoredMessage {
   @_alwaysEmitIntoClient
   public var actions: [Action] {
     get { fieldStorage.object(7, MessagesField<Action>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(7, MessagesField<Action>(newValue)) }
+    set { uniqueStorage().set(7, MessagesField<Action>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(7) }
       yield &fields.change(7, MessagesField<Action>([])).value
     }
@@ -244,107 +241,107 @@ public struct Notification: StoredMessage {
   @_alwaysEmitIntoClient
   public var tapAction: Action? {
     get { fieldStorage.message(8).map(Action.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue?.fieldStorage) }
+    set { uniqueStorage().set(8, newValue?.fieldStorage) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
   /// Absent while the notification is unread. Set by the server.
   @_alwaysEmitIntoClient
   public var readTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
   /// The time at which it was handed over to the user's devices. Set by the server.
   @_alwaysEmitIntoClient
   public var sendTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(12) }
-    set { MessageStorage.unique(&fieldStorage).set(12, newValue) }
+    set { uniqueStorage().set(12, newValue) }
   }
   /// Changes with every change of the notification (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(13) }
-    set { MessageStorage.unique(&fieldStorage).set(13, newValue) }
+    set { uniqueStorage().set(13, newValue) }
   }
   /// The time of automatic deletion; must be after the delivery.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(14) }
-    set { MessageStorage.unique(&fieldStorage).set(14, newValue) }
+    set { uniqueStorage().set(14, newValue) }
   }
   /// At most 64 characters. A publication replaces the undeleted notification with the same key in the same bucket in
   /// place.
   @_alwaysEmitIntoClient
   public var collapseKey: String {
     get { fieldStorage.string(15) }
-    set { MessageStorage.unique(&fieldStorage).set(15, newValue) }
+    set { uniqueStorage().set(15, newValue) }
   }
   /// Delays the delivery until this time, at most a year ahead; absent means immediately.
   @_alwaysEmitIntoClient
   public var deliverTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(16) }
-    set { MessageStorage.unique(&fieldStorage).set(16, newValue) }
+    set { uniqueStorage().set(16, newValue) }
   }
   @_alwaysEmitIntoClient
   public var `repeat`: Repeat? {
     get { fieldStorage.message(17).map(Repeat.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(17, newValue?.fieldStorage) }
+    set { uniqueStorage().set(17, newValue?.fieldStorage) }
   }
   /// Set by the server, like all fields below.
   @_alwaysEmitIntoClient
   public var deliveryState: DeliveryState {
     get { DeliveryState(rawValue: fieldStorage.int32(18)) }
-    set { MessageStorage.unique(&fieldStorage).set(18, newValue.rawValue) }
+    set { uniqueStorage().set(18, newValue.rawValue) }
   }
   /// The time at which a held, snoozed or postponed notification is handed over (again).
   @_alwaysEmitIntoClient
   public var releaseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(19) }
-    set { MessageStorage.unique(&fieldStorage).set(19, newValue) }
+    set { uniqueStorage().set(19, newValue) }
   }
   /// The number of hand-overs.
   @_alwaysEmitIntoClient
   public var sendCount: Int32 {
     get { fieldStorage.int32(20) }
-    set { MessageStorage.unique(&fieldStorage).set(20, newValue) }
+    set { uniqueStorage().set(20, newValue) }
   }
   /// The time of deletion; only present in the list of deleted notifications.
   @_alwaysEmitIntoClient
   public var deleteTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(21) }
-    set { MessageStorage.unique(&fieldStorage).set(21, newValue) }
+    set { uniqueStorage().set(21, newValue) }
   }
   /// The name of a sound file of the app; empty means the default sound. At most 128 characters. SILENT and NO_PUSH play
   /// none. Set on creation, like the two fields below.
   @_alwaysEmitIntoClient
   public var sound: String {
     get { fieldStorage.string(22) }
-    set { MessageStorage.unique(&fieldStorage).set(22, newValue) }
+    set { uniqueStorage().set(22, newValue) }
   }
   /// Devices group notifications with the same id; empty means by bucket. At most 128 characters.
   @_alwaysEmitIntoClient
   public var threadId: String {
     get { fieldStorage.string(23) }
-    set { MessageStorage.unique(&fieldStorage).set(23, newValue) }
+    set { uniqueStorage().set(23, newValue) }
   }
   /// The members of a shared bucket who receive the notification, by user id; empty for all. Users who are not members
   /// are skipped; NOT_FOUND if nobody is left. At most 100. A published notification does not name its recipients.
   @_alwaysEmitIntoClient
   public var recipientIds: [String] {
     get { fieldStorage.object(24, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(24, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(24, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(24) }
       yield &fields.change(24, ScalarsField<String>([])).value
     }
@@ -352,7 +349,7 @@ public struct Notification: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(id: String = "", bucketId: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, priority: Notification.Priority = Notification.Priority(), attachments: [Attachment] = [], actions: [Action] = [], tapAction: Action? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, readTime: ProtoTimestamp? = nil, sendTime: ProtoTimestamp? = nil, etag: String = "", expireTime: ProtoTimestamp? = nil, collapseKey: String = "", deliverTime: ProtoTimestamp? = nil, `repeat`: Repeat? = nil, deliveryState: DeliveryState = DeliveryState(), releaseTime: ProtoTimestamp? = nil, sendCount: Int32 = 0, deleteTime: ProtoTimestamp? = nil, sound: String = "", threadId: String = "", recipientIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, bucketId)
     fieldStorage.set(2, title)
@@ -444,37 +441,34 @@ public struct Notification: StoredMessage {
 }
 
 /// Repeat hands a notification over to the devices again until it is read or deleted.
-public struct Repeat: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Repeat", "every:o? max_count:i count:i", [ValueField<ProtoDuration>.self])
+public struct Repeat: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Repeat", "every:o? max_count:i count:i", [ValueField<ProtoDuration>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The time between two hand-overs: 1 minute to 1 day.
   @_alwaysEmitIntoClient
   public var every: ProtoDuration? {
     get { fieldStorage.object(0, ValueField<ProtoDuration>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(0, newValue.map { ValueField($0) }) }
   }
   /// 1 to 100; 0 means 5.
   @_alwaysEmitIntoClient
   public var maxCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The number of repetitions; set by the server.
   @_alwaysEmitIntoClient
   public var count: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(every: ProtoDuration? = nil, maxCount: Int32 = 0, count: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, every.map { ValueField($0) })
     fieldStorage.set(1, maxCount)
     fieldStorage.set(2, count)
@@ -482,61 +476,58 @@ public struct Repeat: StoredMessage {
 }
 
 /// Attachment is a medium shown with a notification.
-public struct Attachment: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Attachment", "media_type:e url:s name:s data:o content_type:s content_id:s size_bytes:i", [EnumField<Attachment.MediaType>.self, BytesField.self])
+public struct Attachment: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Attachment", "media_type:e url:s name:s data:o content_type:s content_id:s size_bytes:i", [EnumField<Attachment.MediaType>.self, BytesField.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var mediaType: Attachment.MediaType {
     get { Attachment.MediaType(rawValue: fieldStorage.int32(0)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.rawValue) }
+    set { uniqueStorage().set(0, newValue.rawValue) }
   }
   /// An absolute http or https URL of at most 2048 characters; empty if `data` or `content_id` is set.
   @_alwaysEmitIntoClient
   public var url: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// At most 256 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The inline medium; at most 256 KiB for all attachments of a notification. It is stored by the server and never part
   /// of a response; GetAttachmentContent returns it.
   @_alwaysEmitIntoClient
   public var data: [UInt8] {
     get { fieldStorage.object(3, BytesField.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, BytesField(newValue)) }
+    set { uniqueStorage().set(3, BytesField(newValue)) }
   }
   /// The media type of `data` (RFC 6838), such as `image/png`; required with `data`.
   @_alwaysEmitIntoClient
   public var contentType: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The id of the stored medium: the SHA-256 of `data` in hexadecimal. Set by the server.
   @_alwaysEmitIntoClient
   public var contentId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The size of the stored medium in bytes. Set by the server.
   @_alwaysEmitIntoClient
   public var sizeBytes: Int32 {
     get { fieldStorage.int32(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(mediaType: Attachment.MediaType = Attachment.MediaType(), url: String = "", name: String = "", data: [UInt8] = [], contentType: String = "", contentId: String = "", sizeBytes: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, mediaType.rawValue)
     fieldStorage.set(1, url)
     fieldStorage.set(2, name)
@@ -619,47 +610,44 @@ public struct Attachment: StoredMessage {
 }
 
 /// Action is an operation that a user can perform from a notification.
-public struct Action: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.Action", "type:e value:s destructive:b title:s icon:s", [EnumField<ActionType>.self])
+public struct Action: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.Action", "type:e value:s destructive:b title:s icon:s", [EnumField<ActionType>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var type: ActionType {
     get { ActionType(rawValue: fieldStorage.int32(0)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.rawValue) }
+    set { uniqueStorage().set(0, newValue.rawValue) }
   }
   /// Depends on the type: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
   @_alwaysEmitIntoClient
   public var value: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var destructive: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 128 characters.
   @_alwaysEmitIntoClient
   public var title: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 256 characters.
   @_alwaysEmitIntoClient
   public var icon: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(type: ActionType = ActionType(), value: String = "", destructive: Bool = false, title: String = "", icon: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, type.rawValue)
     fieldStorage.set(1, value)
     fieldStorage.set(2, destructive)

@@ -4,41 +4,38 @@
 public import CampanileMessages
 public import CampanileStorage
 
-public struct CreateNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateNotificationRequest", "notification:m request_id:s template_id:s variables:o heartbeat_id:s", [MessageField<Notification>.self, MapField<String>.self])
+public struct CreateNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateNotificationRequest", "notification:m request_id:s template_id:s variables:o heartbeat_id:s", [MessageField<Notification>.self, MapField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// `id`, times and etag are set by the server and ignored here.
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The template for title, subtitle and body, where the notification has none.
   @_alwaysEmitIntoClient
   public var templateId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The template's variables: at most 64, with names of 1 to 64 letters, digits and underscores, and values of at most
   /// 4096 characters.
   @_alwaysEmitIntoClient
   public var variables: [String: String] {
     get { fieldStorage.object(3, MapField<String>.self)?.value ?? [:] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MapField<String>(newValue)) }
+    set { uniqueStorage().set(3, MapField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MapField<String>([:])).value
     }
@@ -47,12 +44,12 @@ public struct CreateNotificationRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var heartbeatId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil, requestId: String = "", templateId: String = "", variables: [String: String] = [:], heartbeatId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
     fieldStorage.set(1, requestId)
     fieldStorage.set(2, templateId)
@@ -61,44 +58,38 @@ public struct CreateNotificationRequest: StoredMessage {
   }
 }
 
-public struct CreateNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreateNotificationResponse", "notification:m", [MessageField<Notification>.self])
+public struct CreateNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreateNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
   }
 }
 
-public struct BatchCreateNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchCreateNotificationsRequest", "requests:o", [MessagesField<CreateNotificationRequest>.self])
+public struct BatchCreateNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchCreateNotificationsRequest", "requests:o", [MessagesField<CreateNotificationRequest>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 1000.
   @_alwaysEmitIntoClient
   public var requests: [CreateNotificationRequest] {
     get { fieldStorage.object(0, MessagesField<CreateNotificationRequest>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<CreateNotificationRequest>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<CreateNotificationRequest>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<CreateNotificationRequest>([])).value
     }
@@ -106,27 +97,24 @@ public struct BatchCreateNotificationsRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(requests: [CreateNotificationRequest] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<CreateNotificationRequest>(requests))
   }
 }
 
-public struct BatchCreateNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchCreateNotificationsResponse", "results:o", [MessagesField<BatchCreateResult>.self])
+public struct BatchCreateNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchCreateNotificationsResponse", "results:o", [MessagesField<BatchCreateResult>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// In the order of the request.
   @_alwaysEmitIntoClient
   public var results: [BatchCreateResult] {
     get { fieldStorage.object(0, MessagesField<BatchCreateResult>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BatchCreateResult>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BatchCreateResult>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BatchCreateResult>([])).value
     }
@@ -134,20 +122,17 @@ public struct BatchCreateNotificationsResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(results: [BatchCreateResult] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BatchCreateResult>(results))
   }
 }
 
 /// BatchCreateResult is the result of one entry of a batch.
-public struct BatchCreateResult: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchCreateResult", "notification:m1 error:m1", [MessageField<Notification>.self, MessageField<BatchError>.self])
+public struct BatchCreateResult: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchCreateResult", "notification:m1 error:m1", [MessageField<Notification>.self, MessageField<BatchError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var outcome: Outcome? {
@@ -159,7 +144,7 @@ public struct BatchCreateResult: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .notification(let value): fields.set(0, value.fieldStorage)
       case .error(let value): fields.set(1, value.fieldStorage)
@@ -170,7 +155,7 @@ public struct BatchCreateResult: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(outcome: Outcome? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let outcome { self.outcome = outcome }
   }
 
@@ -180,98 +165,89 @@ public struct BatchCreateResult: StoredMessage {
   }
 }
 
-public struct GetNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetNotificationRequest", "notification_id:s")
+public struct GetNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationRequest", "notification_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
   }
 }
 
-public struct GetNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetNotificationResponse", "notification:m", [MessageField<Notification>.self])
+public struct GetNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
   }
 }
 
-public struct ListNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListNotificationsRequest", "page_size:i page_token:s bucket_id:s unread_only:b start_time:t end_time:t")
+public struct ListNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationsRequest", "page_size:i page_token:s bucket_id:s unread_only:b start_time:t end_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Only this bucket.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Only unread notifications.
   @_alwaysEmitIntoClient
   public var unreadOnly: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Only notifications created at or after this time.
   @_alwaysEmitIntoClient
   public var startTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Only notifications created before this time.
   @_alwaysEmitIntoClient
   public var endTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", bucketId: String = "", unreadOnly: Bool = false, startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, bucketId)
@@ -281,21 +257,18 @@ public struct ListNotificationsRequest: StoredMessage {
   }
 }
 
-public struct ListNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListNotificationsResponse", "notifications:o next_page_token:s resume_token:s", [MessagesField<Notification>.self])
+public struct ListNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationsResponse", "notifications:o next_page_token:s resume_token:s", [MessagesField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notifications: [Notification] {
     get { fieldStorage.object(0, MessagesField<Notification>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Notification>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Notification>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Notification>([])).value
     }
@@ -303,94 +276,85 @@ public struct ListNotificationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A token for WatchNotifications and ListNotificationChanges. Changes after the one of the first page include
   /// everything that the list may have missed.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [Notification] = [], nextPageToken: String = "", resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Notification>(notifications))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, resumeToken)
   }
 }
 
-public struct UpdateNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateNotificationRequest", "notification:m update_mask:o?", [MessageField<Notification>.self, ValueField<ProtoFieldMask>.self])
+public struct UpdateNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateNotificationRequest", "notification:m update_mask:o?", [MessageField<Notification>.self, ValueField<ProtoFieldMask>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `title`, `subtitle`, `body`, `priority`, `attachments`, `actions`, `tap_action`, `bucket_id`, `expire_time`,
   /// `repeat`, or `*`; absent means the fields that are set.
   @_alwaysEmitIntoClient
   public var updateMask: ProtoFieldMask? {
     get { fieldStorage.object(1, ValueField<ProtoFieldMask>.self)?.value }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.map { ValueField($0) }) }
+    set { uniqueStorage().set(1, newValue.map { ValueField($0) }) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil, updateMask: ProtoFieldMask? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
     fieldStorage.set(1, updateMask.map { ValueField($0) })
   }
 }
 
-public struct UpdateNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UpdateNotificationResponse", "notification:m", [MessageField<Notification>.self])
+public struct UpdateNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UpdateNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
   }
 }
 
-public struct MarkNotificationsReadRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsReadRequest", "notification_ids:o", [ScalarsField<String>.self])
+public struct MarkNotificationsReadRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsReadRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 1000.
   @_alwaysEmitIntoClient
   public var notificationIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -398,38 +362,35 @@ public struct MarkNotificationsReadRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(notificationIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(notificationIds))
   }
 }
 
-public struct MarkNotificationsReadResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsReadResponse", "changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+public struct MarkNotificationsReadResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsReadResponse", "changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of notifications that were unread before.
   @_alwaysEmitIntoClient
   public var changedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(1).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// The ids that do not exist, in the order of the request.
   @_alwaysEmitIntoClient
   public var missingIds: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -437,29 +398,26 @@ public struct MarkNotificationsReadResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, changedCount)
     fieldStorage.set(1, unreadCounts?.fieldStorage)
     fieldStorage.set(2, ScalarsField<String>(missingIds))
   }
 }
 
-public struct MarkNotificationsUnreadRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsUnreadRequest", "notification_ids:o", [ScalarsField<String>.self])
+public struct MarkNotificationsUnreadRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsUnreadRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 1000.
   @_alwaysEmitIntoClient
   public var notificationIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -467,38 +425,35 @@ public struct MarkNotificationsUnreadRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(notificationIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(notificationIds))
   }
 }
 
-public struct MarkNotificationsUnreadResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsUnreadResponse", "changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+public struct MarkNotificationsUnreadResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsUnreadResponse", "changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of notifications that were read before.
   @_alwaysEmitIntoClient
   public var changedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(1).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// The ids that do not exist, in the order of the request.
   @_alwaysEmitIntoClient
   public var missingIds: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -506,80 +461,71 @@ public struct MarkNotificationsUnreadResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, changedCount)
     fieldStorage.set(1, unreadCounts?.fieldStorage)
     fieldStorage.set(2, ScalarsField<String>(missingIds))
   }
 }
 
-public struct DeleteNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteNotificationRequest", "notification_id:s etag:s")
+public struct DeleteNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteNotificationRequest", "notification_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the notification's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct DeleteNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.DeleteNotificationResponse", "unread_counts:m", [MessageField<UnreadCounts>.self])
+public struct DeleteNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.DeleteNotificationResponse", "unread_counts:m", [MessageField<UnreadCounts>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(0).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(unreadCounts: UnreadCounts? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, unreadCounts?.fieldStorage)
   }
 }
 
-public struct BatchDeleteNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchDeleteNotificationsRequest", "notification_ids:o", [ScalarsField<String>.self])
+public struct BatchDeleteNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchDeleteNotificationsRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 1000.
   @_alwaysEmitIntoClient
   public var notificationIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -587,37 +533,34 @@ public struct BatchDeleteNotificationsRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(notificationIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(notificationIds))
   }
 }
 
-public struct BatchDeleteNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BatchDeleteNotificationsResponse", "deleted_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+public struct BatchDeleteNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BatchDeleteNotificationsResponse", "deleted_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deletedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(1).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// The ids that do not exist, for example because they are already deleted, in the order of the request.
   @_alwaysEmitIntoClient
   public var missingIds: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -625,29 +568,26 @@ public struct BatchDeleteNotificationsResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(deletedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deletedCount)
     fieldStorage.set(1, unreadCounts?.fieldStorage)
     fieldStorage.set(2, ScalarsField<String>(missingIds))
   }
 }
 
-public struct UndeleteNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UndeleteNotificationsRequest", "notification_ids:o", [ScalarsField<String>.self])
+public struct UndeleteNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteNotificationsRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 1000.
   @_alwaysEmitIntoClient
   public var notificationIds: [String] {
     get { fieldStorage.object(0, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(0, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, ScalarsField<String>([])).value
     }
@@ -655,37 +595,34 @@ public struct UndeleteNotificationsRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(notificationIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, ScalarsField<String>(notificationIds))
   }
 }
 
-public struct UndeleteNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UndeleteNotificationsResponse", "restored_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+public struct UndeleteNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteNotificationsResponse", "restored_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var restoredCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(1).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// The ids that neither exist nor can be restored, in the order of the request.
   @_alwaysEmitIntoClient
   public var missingIds: [String] {
     get { fieldStorage.object(2, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(2, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, ScalarsField<String>([])).value
     }
@@ -693,57 +630,51 @@ public struct UndeleteNotificationsResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(restoredCount: Int32 = 0, unreadCounts: UnreadCounts? = nil, missingIds: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, restoredCount)
     fieldStorage.set(1, unreadCounts?.fieldStorage)
     fieldStorage.set(2, ScalarsField<String>(missingIds))
   }
 }
 
-public struct ListDeletedNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListDeletedNotificationsRequest", "page_size:i page_token:s")
+public struct ListDeletedNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedNotificationsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListDeletedNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListDeletedNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+public struct ListDeletedNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notifications: [Notification] {
     get { fieldStorage.object(0, MessagesField<Notification>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Notification>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Notification>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Notification>([])).value
     }
@@ -751,222 +682,198 @@ public struct ListDeletedNotificationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [Notification] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Notification>(notifications))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct MarkAllNotificationsReadRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.MarkAllNotificationsReadRequest", "bucket_id:s through_notification_id:s")
+public struct MarkAllNotificationsReadRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.MarkAllNotificationsReadRequest", "bucket_id:s through_notification_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Only this bucket; empty for all.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The newest notification that the user has seen. Ids are compared by their characters; those after it stay unread.
   @_alwaysEmitIntoClient
   public var throughNotificationId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", throughNotificationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, throughNotificationId)
   }
 }
 
-public struct MarkAllNotificationsReadResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.MarkAllNotificationsReadResponse", "changed_count:i unread_counts:m", [MessageField<UnreadCounts>.self])
+public struct MarkAllNotificationsReadResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.MarkAllNotificationsReadResponse", "changed_count:i unread_counts:m", [MessageField<UnreadCounts>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of notifications that were unread before.
   @_alwaysEmitIntoClient
   public var changedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(1).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, changedCount)
     fieldStorage.set(1, unreadCounts?.fieldStorage)
   }
 }
 
-public struct SnoozeNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.SnoozeNotificationRequest", "notification_id:s release_time:t")
+public struct SnoozeNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.SnoozeNotificationRequest", "notification_id:s release_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The end of the snooze, at most a year ahead. Absent or past ends a snooze at once.
   @_alwaysEmitIntoClient
   public var releaseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", releaseTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, releaseTime)
   }
 }
 
-public struct SnoozeNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.SnoozeNotificationResponse", "notification:m", [MessageField<Notification>.self])
+public struct SnoozeNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.SnoozeNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
   }
 }
 
-public struct PostponeNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.PostponeNotificationRequest", "notification_id:s release_time:t")
+public struct PostponeNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.PostponeNotificationRequest", "notification_id:s release_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The time at which the notification is unread again, at most a year ahead. A time in the past changes nothing.
   @_alwaysEmitIntoClient
   public var releaseTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", releaseTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, releaseTime)
   }
 }
 
-public struct PostponeNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.PostponeNotificationResponse", "notification:m", [MessageField<Notification>.self])
+public struct PostponeNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.PostponeNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
   }
 }
 
-public struct ListScheduledNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListScheduledNotificationsRequest", "page_size:i page_token:s")
+public struct ListScheduledNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListScheduledNotificationsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListScheduledNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListScheduledNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+public struct ListScheduledNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListScheduledNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notifications: [Notification] {
     get { fieldStorage.object(0, MessagesField<Notification>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Notification>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Notification>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Notification>([])).value
     }
@@ -974,101 +881,89 @@ public struct ListScheduledNotificationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [Notification] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Notification>(notifications))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct CancelScheduledNotificationRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CancelScheduledNotificationRequest", "notification_id:s etag:s")
+public struct CancelScheduledNotificationRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CancelScheduledNotificationRequest", "notification_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the notification's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct CancelScheduledNotificationResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CancelScheduledNotificationResponse", "")
+public struct CancelScheduledNotificationResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CancelScheduledNotificationResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ListPostponedNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListPostponedNotificationsRequest", "page_size:i page_token:s")
+public struct ListPostponedNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListPostponedNotificationsRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListPostponedNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListPostponedNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+public struct ListPostponedNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListPostponedNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notifications: [Notification] {
     get { fieldStorage.object(0, MessagesField<Notification>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Notification>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Notification>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Notification>([])).value
     }
@@ -1076,123 +971,108 @@ public struct ListPostponedNotificationsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notifications: [Notification] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Notification>(notifications))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct CancelPostponementRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CancelPostponementRequest", "notification_id:s etag:s")
+public struct CancelPostponementRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CancelPostponementRequest", "notification_id:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the notification's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
     fieldStorage.set(1, etag)
   }
 }
 
-public struct CancelPostponementResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CancelPostponementResponse", "notification:m", [MessageField<Notification>.self])
+public struct CancelPostponementResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CancelPostponementResponse", "notification:m", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
   }
 }
 
-public struct GetUnreadCountsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetUnreadCountsRequest", "")
+public struct GetUnreadCountsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadCountsRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct GetUnreadCountsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.GetUnreadCountsResponse", "unread_counts:m", [MessageField<UnreadCounts>.self])
+public struct GetUnreadCountsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadCountsResponse", "unread_counts:m", [MessageField<UnreadCounts>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var unreadCounts: UnreadCounts? {
     get { fieldStorage.message(0).map(UnreadCounts.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(unreadCounts: UnreadCounts? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, unreadCounts?.fieldStorage)
   }
 }
 
 /// UnreadCounts are the numbers of a user's unread notifications.
-public struct UnreadCounts: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UnreadCounts", "total:i by_bucket:o", [MapField<Int32>.self])
+public struct UnreadCounts: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UnreadCounts", "total:i by_bucket:o", [MapField<Int32>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var total: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// By bucket id; buckets without unread notifications are omitted.
   @_alwaysEmitIntoClient
   public var byBucket: [String: Int32] {
     get { fieldStorage.object(1, MapField<Int32>.self)?.value ?? [:] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MapField<Int32>(newValue)) }
+    set { uniqueStorage().set(1, MapField<Int32>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MapField<Int32>([:])).value
     }
@@ -1200,7 +1080,7 @@ public struct UnreadCounts: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(total: Int32 = 0, byBucket: [String: Int32] = [:]) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, total)
     fieldStorage.set(1, MapField<Int32>(byBucket))
   }

@@ -81,49 +81,46 @@ public enum DayOfWeek: ProtoEnum {
 }
 
 /// UserSettings are a user's settings for all buckets.
-public struct UserSettings: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UserSettings", "time_zone:s quiet_hours:m summary_size:i update_time:t etag:s", [MessageField<QuietHours>.self])
+public struct UserSettings: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UserSettings", "time_zone:s quiet_hours:m summary_size:i update_time:t etag:s", [MessageField<QuietHours>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A name of the IANA time zone database, such as `Europe/Rome`; empty means `UTC`.
   @_alwaysEmitIntoClient
   public var timeZone: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Absent means no quiet hours.
   @_alwaysEmitIntoClient
   public var quietHours: QuietHours? {
     get { fieldStorage.message(1).map(QuietHours.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// The number of notifications in the unread summary: 3 to 5; 0 means 5.
   @_alwaysEmitIntoClient
   public var summarySize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Changes with every change of the settings (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(timeZone: String = "", quietHours: QuietHours? = nil, summarySize: Int32 = 0, updateTime: ProtoTimestamp? = nil, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, timeZone)
     fieldStorage.set(1, quietHours?.fieldStorage)
     fieldStorage.set(2, summarySize)
@@ -133,22 +130,19 @@ public struct UserSettings: StoredMessage {
 }
 
 /// QuietHours are times of the week during which devices are not notified. Critical notifications pass.
-public struct QuietHours: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.QuietHours", "windows:o", [MessagesField<QuietWindow>.self])
+public struct QuietHours: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.QuietHours", "windows:o", [MessagesField<QuietWindow>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// At most 32; together they must leave at least one minute of the week.
   @_alwaysEmitIntoClient
   public var windows: [QuietWindow] {
     get { fieldStorage.object(0, MessagesField<QuietWindow>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<QuietWindow>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<QuietWindow>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<QuietWindow>([])).value
     }
@@ -156,28 +150,25 @@ public struct QuietHours: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(windows: [QuietWindow] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<QuietWindow>(windows))
   }
 }
 
 /// QuietWindow is a time of day on some days of the week, in the user's time zone.
-public struct QuietWindow: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.QuietWindow", "days:o start:s end:s", [EnumsField<DayOfWeek>.self])
+public struct QuietWindow: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.QuietWindow", "days:o start:s end:s", [EnumsField<DayOfWeek>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The days on which it begins; empty means all.
   @_alwaysEmitIntoClient
   public var days: [DayOfWeek] {
     get { fieldStorage.object(0, EnumsField<DayOfWeek>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, EnumsField<DayOfWeek>(newValue)) }
+    set { uniqueStorage().set(0, EnumsField<DayOfWeek>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, EnumsField<DayOfWeek>([])).value
     }
@@ -186,18 +177,18 @@ public struct QuietWindow: StoredMessage {
   @_alwaysEmitIntoClient
   public var start: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// `HH:MM`, 00:00 to 24:00, exclusive. If it is not after `start`, the window ends on the next day.
   @_alwaysEmitIntoClient
   public var end: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(days: [DayOfWeek] = [], start: String = "", end: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, EnumsField<DayOfWeek>(days))
     fieldStorage.set(1, start)
     fieldStorage.set(2, end)

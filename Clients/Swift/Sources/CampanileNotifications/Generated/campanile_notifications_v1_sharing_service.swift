@@ -5,41 +5,38 @@ public import CampanileCall
 public import CampanileStorage
 
 /// BucketShare is the role of one user in a bucket of another user.
-public struct BucketShare: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.BucketShare", "user_id:s role:e expire_time:t create_time:t", [EnumField<BucketRole>.self])
+public struct BucketShare: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.BucketShare", "user_id:s role:e expire_time:t create_time:t", [EnumField<BucketRole>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// READER, PUBLISHER or ADMIN.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// The end of the share; absent means never.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", role: BucketRole = BucketRole(), expireTime: ProtoTimestamp? = nil, createTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, role.rawValue)
     fieldStorage.set(2, expireTime)
@@ -48,48 +45,45 @@ public struct BucketShare: StoredMessage {
 }
 
 /// PublishKey permits publishing into one bucket.
-public struct PublishKey: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.PublishKey", "id:s name:s expire_time:t create_time:t hint:s")
+public struct PublishKey: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.PublishKey", "id:s name:s expire_time:t create_time:t hint:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Set by the server: `k_` and 22 characters.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The expiry of the key; absent means never.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The first characters of the secret, to distinguish keys.
   @_alwaysEmitIntoClient
   public var hint: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", name: String = "", expireTime: ProtoTimestamp? = nil, createTime: ProtoTimestamp? = nil, hint: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, name)
     fieldStorage.set(2, expireTime)
@@ -98,41 +92,38 @@ public struct PublishKey: StoredMessage {
   }
 }
 
-public struct ShareBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ShareBucketRequest", "bucket_id:s user_id:s role:e expire_time:t", [EnumField<BucketRole>.self])
+public struct ShareBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ShareBucketRequest", "bucket_id:s user_id:s role:e expire_time:t", [EnumField<BucketRole>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// READER, PUBLISHER or ADMIN; only the owner can grant ADMIN.
   @_alwaysEmitIntoClient
   public var role: BucketRole {
     get { BucketRole(rawValue: fieldStorage.int32(2)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue.rawValue) }
+    set { uniqueStorage().set(2, newValue.rawValue) }
   }
   /// Must be in the future; absent means never.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", userId: String = "", role: BucketRole = BucketRole(), expireTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, userId)
     fieldStorage.set(2, role.rawValue)
@@ -140,125 +131,110 @@ public struct ShareBucketRequest: StoredMessage {
   }
 }
 
-public struct ShareBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ShareBucketResponse", "share:m invitation:m", [MessageField<BucketShare>.self, MessageField<Invitation>.self])
+public struct ShareBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ShareBucketResponse", "share:m invitation:m", [MessageField<BucketShare>.self, MessageField<Invitation>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The member's share; absent if the user has not accepted yet.
   @_alwaysEmitIntoClient
   public var share: BucketShare? {
     get { fieldStorage.message(0).map(BucketShare.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The pending invitation of a user who is not a member.
   @_alwaysEmitIntoClient
   public var invitation: Invitation? {
     get { fieldStorage.message(1).map(Invitation.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(share: BucketShare? = nil, invitation: Invitation? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, share?.fieldStorage)
     fieldStorage.set(1, invitation?.fieldStorage)
   }
 }
 
-public struct UnshareBucketRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UnshareBucketRequest", "bucket_id:s user_id:s")
+public struct UnshareBucketRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UnshareBucketRequest", "bucket_id:s user_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", userId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, userId)
   }
 }
 
-public struct UnshareBucketResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.UnshareBucketResponse", "")
+public struct UnshareBucketResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.UnshareBucketResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ListBucketSharesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketSharesRequest", "bucket_id:s page_size:i page_token:s")
+public struct ListBucketSharesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketSharesRequest", "bucket_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListBucketSharesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListBucketSharesResponse", "shares:o next_page_token:s", [MessagesField<BucketShare>.self])
+public struct ListBucketSharesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketSharesResponse", "shares:o next_page_token:s", [MessagesField<BucketShare>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var shares: [BucketShare] {
     get { fieldStorage.object(0, MessagesField<BucketShare>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<BucketShare>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<BucketShare>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<BucketShare>([])).value
     }
@@ -266,53 +242,50 @@ public struct ListBucketSharesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(shares: [BucketShare] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<BucketShare>(shares))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct CreatePublishKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreatePublishKeyRequest", "bucket_id:s name:s expire_time:t request_id:s")
+public struct CreatePublishKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreatePublishKeyRequest", "bucket_id:s name:s expire_time:t request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 128 characters.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Must be in the future; absent means never.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response without its secret, which is not stored.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", name: String = "", expireTime: ProtoTimestamp? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, expireTime)
@@ -320,85 +293,76 @@ public struct CreatePublishKeyRequest: StoredMessage {
   }
 }
 
-public struct CreatePublishKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.CreatePublishKeyResponse", "key:m secret:s", [MessageField<PublishKey>.self])
+public struct CreatePublishKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.CreatePublishKeyResponse", "key:m secret:s", [MessageField<PublishKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var key: PublishKey? {
     get { fieldStorage.message(0).map(PublishKey.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// `cpk_` and 43 characters; empty in a repeated response.
   @_alwaysEmitIntoClient
   public var secret: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(key: PublishKey? = nil, secret: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, key?.fieldStorage)
     fieldStorage.set(1, secret)
   }
 }
 
-public struct ListPublishKeysRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListPublishKeysRequest", "bucket_id:s page_size:i page_token:s")
+public struct ListPublishKeysRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListPublishKeysRequest", "bucket_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListPublishKeysResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListPublishKeysResponse", "keys:o next_page_token:s", [MessagesField<PublishKey>.self])
+public struct ListPublishKeysResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListPublishKeysResponse", "keys:o next_page_token:s", [MessagesField<PublishKey>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var keys: [PublishKey] {
     get { fieldStorage.object(0, MessagesField<PublishKey>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<PublishKey>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<PublishKey>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<PublishKey>([])).value
     }
@@ -406,110 +370,98 @@ public struct ListPublishKeysResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(keys: [PublishKey] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<PublishKey>(keys))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RevokePublishKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RevokePublishKeyRequest", "bucket_id:s key_id:s")
+public struct RevokePublishKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RevokePublishKeyRequest", "bucket_id:s key_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var keyId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketId: String = "", keyId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketId)
     fieldStorage.set(1, keyId)
   }
 }
 
-public struct RevokePublishKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.RevokePublishKeyResponse", "")
+public struct RevokePublishKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.RevokePublishKeyResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct PublishWithKeyRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.PublishWithKeyRequest", "secret:s notification:m request_id:s", [MessageField<Notification>.self])
+public struct PublishWithKeyRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.PublishWithKeyRequest", "secret:s notification:m request_id:s", [MessageField<Notification>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var secret: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// It is published into the bucket of the key: leave `bucket_id` empty.
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(1).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(secret: String = "", notification: Notification? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, secret)
     fieldStorage.set(1, notification?.fieldStorage)
     fieldStorage.set(2, requestId)
   }
 }
 
-public struct PublishWithKeyResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.PublishWithKeyResponse", "notification_id:s")
+public struct PublishWithKeyResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.PublishWithKeyResponse", "notification_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notificationId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(notificationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notificationId)
   }
 }

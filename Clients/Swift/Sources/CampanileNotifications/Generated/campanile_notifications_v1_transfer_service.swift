@@ -6,57 +6,51 @@ public import CampanileMessages
 public import CampanileStorage
 
 /// ExportHeader is the first entry of an export.
-public struct ExportHeader: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExportHeader", "format_version:i user_id:s")
+public struct ExportHeader: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExportHeader", "format_version:i user_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1. An import rejects a newer format.
   @_alwaysEmitIntoClient
   public var formatVersion: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(formatVersion: Int32 = 0, userId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, formatVersion)
     fieldStorage.set(1, userId)
   }
 }
 
 /// ExportedNotification is a notification with its inline media.
-public struct ExportedNotification: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExportedNotification", "notification:m contents:o", [MessageField<Notification>.self, MapField<[UInt8]>.self])
+public struct ExportedNotification: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExportedNotification", "notification:m contents:o", [MessageField<Notification>.self, MapField<[UInt8]>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var notification: Notification? {
     get { fieldStorage.message(0).map(Notification.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// By content id.
   @_alwaysEmitIntoClient
   public var contents: [String: [UInt8]] {
     get { fieldStorage.object(1, MapField<[UInt8]>.self)?.value ?? [:] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MapField<[UInt8]>(newValue)) }
+    set { uniqueStorage().set(1, MapField<[UInt8]>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MapField<[UInt8]>([:])).value
     }
@@ -64,21 +58,18 @@ public struct ExportedNotification: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(notification: Notification? = nil, contents: [String: [UInt8]] = [:]) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, notification?.fieldStorage)
     fieldStorage.set(1, MapField<[UInt8]>(contents))
   }
 }
 
 /// TransferEntry is one line of an export.
-public struct TransferEntry: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.TransferEntry", "header:m1 settings:m1 bucket:m1 notification:m1 template:m1 heartbeat:m1 webhook:m1 scheduled:m1 blocked_user:m1", [MessageField<ExportHeader>.self, MessageField<UserSettings>.self, MessageField<Bucket>.self, MessageField<ExportedNotification>.self, MessageField<Template>.self, MessageField<Heartbeat>.self, MessageField<Webhook>.self, MessageField<ExportedNotification>.self, MessageField<BlockedUser>.self])
+public struct TransferEntry: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.TransferEntry", "header:m1 settings:m1 bucket:m1 notification:m1 template:m1 heartbeat:m1 webhook:m1 scheduled:m1 blocked_user:m1", [MessageField<ExportHeader>.self, MessageField<UserSettings>.self, MessageField<Bucket>.self, MessageField<ExportedNotification>.self, MessageField<Template>.self, MessageField<Heartbeat>.self, MessageField<Webhook>.self, MessageField<ExportedNotification>.self, MessageField<BlockedUser>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var entry: Entry? {
@@ -97,7 +88,7 @@ public struct TransferEntry: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .header(let value): fields.set(0, value.fieldStorage)
       case .settings(let value): fields.set(1, value.fieldStorage)
@@ -115,7 +106,7 @@ public struct TransferEntry: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(entry: Entry? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let entry { self.entry = entry }
   }
 
@@ -136,93 +127,81 @@ public struct TransferEntry: StoredMessage {
   }
 }
 
-public struct ExportUserDataRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExportUserDataRequest", "")
+public struct ExportUserDataRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExportUserDataRequest", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ExportUserDataResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ExportUserDataResponse", "entry:m", [MessageField<TransferEntry>.self])
+public struct ExportUserDataResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ExportUserDataResponse", "entry:m", [MessageField<TransferEntry>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var entry: TransferEntry? {
     get { fieldStorage.message(0).map(TransferEntry.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(entry: TransferEntry? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, entry?.fieldStorage)
   }
 }
 
-public struct ImportUserDataRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ImportUserDataRequest", "entry:m", [MessageField<TransferEntry>.self])
+public struct ImportUserDataRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ImportUserDataRequest", "entry:m", [MessageField<TransferEntry>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var entry: TransferEntry? {
     get { fieldStorage.message(0).map(TransferEntry.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(entry: TransferEntry? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, entry?.fieldStorage)
   }
 }
 
-public struct ImportUserDataResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ImportUserDataResponse", "imported_count:i kept_count:i refused_count:i errors:o", [MessagesField<ImportError>.self])
+public struct ImportUserDataResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ImportUserDataResponse", "imported_count:i kept_count:i refused_count:i errors:o", [MessagesField<ImportError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var importedCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Entries that already existed.
   @_alwaysEmitIntoClient
   public var keptCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var refusedCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// At most 100.
   @_alwaysEmitIntoClient
   public var errors: [ImportError] {
     get { fieldStorage.object(3, MessagesField<ImportError>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MessagesField<ImportError>(newValue)) }
+    set { uniqueStorage().set(3, MessagesField<ImportError>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MessagesField<ImportError>([])).value
     }
@@ -230,7 +209,7 @@ public struct ImportUserDataResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(importedCount: Int32 = 0, keptCount: Int32 = 0, refusedCount: Int32 = 0, errors: [ImportError] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, importedCount)
     fieldStorage.set(1, keptCount)
     fieldStorage.set(2, refusedCount)
@@ -239,31 +218,28 @@ public struct ImportUserDataResponse: StoredMessage {
 }
 
 /// ImportError is the cause for rejecting one entry.
-public struct ImportError: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ImportError", "index:l error:m", [MessageField<BatchError>.self])
+public struct ImportError: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ImportError", "index:l error:m", [MessageField<BatchError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The index in the stream, from 0.
   @_alwaysEmitIntoClient
   public var index: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The paths of its fields begin with `entry`.
   @_alwaysEmitIntoClient
   public var error: BatchError? {
     get { fieldStorage.message(1).map(BatchError.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(index: Int64 = 0, error: BatchError? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, index)
     fieldStorage.set(1, error?.fieldStorage)
   }

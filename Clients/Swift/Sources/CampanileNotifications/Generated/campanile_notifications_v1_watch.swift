@@ -4,19 +4,16 @@
 public import CampanileStorage
 
 /// NotificationChange is one change of a user's buckets and notifications.
-public struct NotificationChange: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.NotificationChange", "change_time:t notification_created:m1 notification_updated:m1 notification_deleted:m1 bucket_created:m1 bucket_updated:m1 bucket_deleted:m1 notifications_marked_read:m1 alert:b", [MessageField<Notification>.self, MessageField<Notification>.self, MessageField<NotificationChange.NotificationDeleted>.self, MessageField<Bucket>.self, MessageField<Bucket>.self, MessageField<NotificationChange.BucketDeleted>.self, MessageField<NotificationChange.NotificationsMarkedRead>.self])
+public struct NotificationChange: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange", "change_time:t notification_created:m1 notification_updated:m1 notification_deleted:m1 bucket_created:m1 bucket_updated:m1 bucket_deleted:m1 notifications_marked_read:m1 alert:b", [MessageField<Notification>.self, MessageField<Notification>.self, MessageField<NotificationChange.NotificationDeleted>.self, MessageField<Bucket>.self, MessageField<Bucket>.self, MessageField<NotificationChange.BucketDeleted>.self, MessageField<NotificationChange.NotificationsMarkedRead>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Buckets and notifications have their current state, which may include later changes.
   @_alwaysEmitIntoClient
@@ -34,7 +31,7 @@ public struct NotificationChange: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .notificationCreated(let value): fields.set(1, value.fieldStorage)
       case .notificationUpdated(let value): fields.set(2, value.fieldStorage)
@@ -51,12 +48,12 @@ public struct NotificationChange: StoredMessage {
   @_alwaysEmitIntoClient
   public var alert: Bool {
     get { fieldStorage.bool(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(changeTime: ProtoTimestamp? = nil, change: Change? = nil, alert: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, changeTime)
     if let change { self.change = change }
     fieldStorage.set(8, alert)
@@ -76,65 +73,59 @@ public struct NotificationChange: StoredMessage {
   }
 
   /// NotificationDeleted reports a notification that no longer exists.
-  public struct NotificationDeleted: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.NotificationDeleted", "notification_id:s bucket_id:s")
+  public struct NotificationDeleted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.NotificationDeleted", "notification_id:s bucket_id:s")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var notificationId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     @_alwaysEmitIntoClient
     public var bucketId: String {
       get { fieldStorage.string(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(notificationId: String = "", bucketId: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, notificationId)
       fieldStorage.set(1, bucketId)
     }
   }
 
   /// NotificationsMarkedRead reports that everything through an id was marked as read, in one bucket or for the user.
-  public struct NotificationsMarkedRead: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.NotificationsMarkedRead", "bucket_id:s through_notification_id:s read_time:t")
+  public struct NotificationsMarkedRead: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.NotificationsMarkedRead", "bucket_id:s through_notification_id:s read_time:t")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// Empty for all buckets.
     @_alwaysEmitIntoClient
     public var bucketId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     /// Ids up to this one were marked; they are compared by their characters.
     @_alwaysEmitIntoClient
     public var throughNotificationId: String {
       get { fieldStorage.string(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
     @_alwaysEmitIntoClient
     public var readTime: ProtoTimestamp? {
       get { fieldStorage.timestamp(2) }
-      set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+      set { uniqueStorage().set(2, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(bucketId: String = "", throughNotificationId: String = "", readTime: ProtoTimestamp? = nil) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, bucketId)
       fieldStorage.set(1, throughNotificationId)
       fieldStorage.set(2, readTime)
@@ -142,83 +133,74 @@ public struct NotificationChange: StoredMessage {
   }
 
   /// BucketDeleted reports the deletion of a bucket with all its notifications.
-  public struct BucketDeleted: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.BucketDeleted", "bucket_id:s")
+  public struct BucketDeleted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.BucketDeleted", "bucket_id:s")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var bucketId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(bucketId: String = "") {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, bucketId)
     }
   }
 }
 
-public struct ListNotificationChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListNotificationChangesRequest", "resume_token:s page_size:i bucket_id:s")
+public struct ListNotificationChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationChangesRequest", "resume_token:s page_size:i bucket_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A token from a list, from changes or from a watch. If empty, the response has no changes and a token of the
   /// present.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2 MiB.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Only this bucket; empty for all.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", pageSize: Int32 = 0, bucketId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, bucketId)
   }
 }
 
-public struct ListNotificationChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.ListNotificationChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<NotificationChange>.self])
+public struct ListNotificationChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<NotificationChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first. May be empty although more are available.
   @_alwaysEmitIntoClient
   public var changes: [NotificationChange] {
     get { fieldStorage.object(0, MessagesField<NotificationChange>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<NotificationChange>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<NotificationChange>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<NotificationChange>([])).value
     }
@@ -227,68 +209,62 @@ public struct ListNotificationChangesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether more changes are available now.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(changes: [NotificationChange] = [], resumeToken: String = "", hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<NotificationChange>(changes))
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, hasMore)
   }
 }
 
-public struct WatchNotificationsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsRequest", "resume_token:s bucket_id:s")
+public struct WatchNotificationsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsRequest", "resume_token:s bucket_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// A token from a list, from changes or from a watch; empty starts with the next change.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Only this bucket; empty for all.
   @_alwaysEmitIntoClient
   public var bucketId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", bucketId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     fieldStorage.set(1, bucketId)
   }
 }
 
-public struct WatchNotificationsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchNotificationsResponse.WatchStarted>.self, MessageField<NotificationChange>.self])
+public struct WatchNotificationsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchNotificationsResponse.WatchStarted>.self, MessageField<NotificationChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Send it to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -300,7 +276,7 @@ public struct WatchNotificationsResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .change(let value): fields.set(2, value.fieldStorage)
@@ -311,7 +287,7 @@ public struct WatchNotificationsResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -322,14 +298,11 @@ public struct WatchNotificationsResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }

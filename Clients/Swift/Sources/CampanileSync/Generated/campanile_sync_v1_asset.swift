@@ -113,19 +113,16 @@ public enum ChunkEncoding: ProtoEnum {
 }
 
 /// Asset is one version of a JSON file. Its content is any JSON text (RFC 8259), stored byte for byte.
-public struct Asset: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.Asset", "zone_id:s name:s record_type:s sync_time:t record_count:l size_bytes:l sha256:s version:l etag:s update_time:t device_id:s")
+public struct Asset: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.Asset", "zone_id:s name:s record_type:s sync_time:t record_count:l size_bytes:l sha256:s version:l etag:s update_time:t device_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 1 to 255 characters without `/`, `\` and control characters, not `.` or `..`; for example `notifications.json`. In
   /// `ZentikSyncZone`, requests may also name `buckets.json` and `notifications.json` by the apps' record names
@@ -133,65 +130,65 @@ public struct Asset: StoredMessage {
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`. Contents of `BucketsData` and `NotificationsData` must be containers of
   /// buckets and notifications; those of other types may be any JSON.
   @_alwaysEmitIntoClient
   public var recordType: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The time of the data, as declared by the writer. For the two known types it is the container's `syncTimestamp`.
   @_alwaysEmitIntoClient
   public var syncTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The number of records in the content. Counted by the service for the two known types.
   @_alwaysEmitIntoClient
   public var recordCount: Int64 {
     get { fieldStorage.int64(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   @_alwaysEmitIntoClient
   public var sizeBytes: Int64 {
     get { fieldStorage.int64(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// The hash of the content, in 64 lower-case hexadecimal digits.
   @_alwaysEmitIntoClient
   public var sha256: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The zone's revision that wrote it: ascending, with gaps, never reused for one name.
   @_alwaysEmitIntoClient
   public var version: Int64 {
     get { fieldStorage.int64(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// Identifies this version in preconditions.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// The device that wrote it; empty for exports by the service.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(10) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue) }
+    set { uniqueStorage().set(10, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", name: String = "", recordType: String = "", syncTime: ProtoTimestamp? = nil, recordCount: Int64 = 0, sizeBytes: Int64 = 0, sha256: String = "", version: Int64 = 0, etag: String = "", updateTime: ProtoTimestamp? = nil, deviceId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, recordType)
@@ -207,52 +204,49 @@ public struct Asset: StoredMessage {
 }
 
 /// AssetDeleted is a version that deleted an asset. It has no content.
-public struct AssetDeleted: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AssetDeleted", "zone_id:s name:s version:l delete_time:t device_id:s record_type:s")
+public struct AssetDeleted: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AssetDeleted", "zone_id:s name:s version:l delete_time:t device_id:s record_type:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The zone's revision that deleted it.
   @_alwaysEmitIntoClient
   public var version: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deleteTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The device that deleted it.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The record type of the deleted asset; empty if it was not stored.
   @_alwaysEmitIntoClient
   public var recordType: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", name: String = "", version: Int64 = 0, deleteTime: ProtoTimestamp? = nil, deviceId: String = "", recordType: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, version)
@@ -263,14 +257,11 @@ public struct AssetDeleted: StoredMessage {
 }
 
 /// AssetVersion is one entry of an asset's history.
-public struct AssetVersion: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AssetVersion", "asset:m1 asset_deleted:m1 conflict:b current:b", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
+public struct AssetVersion: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AssetVersion", "asset:m1 asset_deleted:m1 conflict:b current:b", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var state: State? {
@@ -282,7 +273,7 @@ public struct AssetVersion: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .asset(let value): fields.set(0, value.fieldStorage)
       case .assetDeleted(let value): fields.set(1, value.fieldStorage)
@@ -294,18 +285,18 @@ public struct AssetVersion: StoredMessage {
   @_alwaysEmitIntoClient
   public var conflict: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Whether it is the current version.
   @_alwaysEmitIntoClient
   public var current: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(state: State? = nil, conflict: Bool = false, current: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let state { self.state = state }
     fieldStorage.set(2, conflict)
     fieldStorage.set(3, current)
@@ -318,37 +309,34 @@ public struct AssetVersion: StoredMessage {
 }
 
 /// AssetPut creates a new version of an asset, or a new asset.
-public struct AssetPut: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AssetPut", "name:s record_type:s sync_time:t record_count:l inline_content:o1 upload_id:s1 sha256:s1 etag:s must_not_exist:b base_etag:s on_conflict:e strict:b", [BytesField.self, EnumField<ConflictPolicy>.self])
+public struct AssetPut: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AssetPut", "name:s record_type:s sync_time:t record_count:l inline_content:o1 upload_id:s1 sha256:s1 etag:s must_not_exist:b base_etag:s on_conflict:e strict:b", [BytesField.self, EnumField<ConflictPolicy>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty keeps the type of an existing asset. Required for a new one.
   @_alwaysEmitIntoClient
   public var recordType: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// If absent: for a known type the container's `syncTimestamp`, otherwise the time of the commit.
   @_alwaysEmitIntoClient
   public var syncTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Checked for the two known types unless it is 0; stored as declared for others.
   @_alwaysEmitIntoClient
   public var recordCount: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   @_alwaysEmitIntoClient
   public var content: Content? {
@@ -361,7 +349,7 @@ public struct AssetPut: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .inlineContent(let value): fields.set(4, BytesField(value))
       case .uploadId(let value): fields.set(5, value)
@@ -375,38 +363,38 @@ public struct AssetPut: StoredMessage {
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The asset must not exist; otherwise ABORTED, reason ETAG_MISMATCH. Not allowed with `etag`.
   @_alwaysEmitIntoClient
   public var mustNotExist: Bool {
     get { fieldStorage.bool(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The version that the author started from; any other current version becomes a conflict. If empty, the current
   /// version becomes a conflict if another device wrote it.
   @_alwaysEmitIntoClient
   public var baseEtag: String {
     get { fieldStorage.string(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
   /// Required unless `etag` or `must_not_exist` is set, because the put may then displace a version that its author has
   /// not seen. MERGE is not allowed with either.
   @_alwaysEmitIntoClient
   public var onConflict: ConflictPolicy {
     get { ConflictPolicy(rawValue: fieldStorage.int32(10)) }
-    set { MessageStorage.unique(&fieldStorage).set(10, newValue.rawValue) }
+    set { uniqueStorage().set(10, newValue.rawValue) }
   }
   /// Whether to report duplicate object keys in the response. They are stored in any case.
   @_alwaysEmitIntoClient
   public var strict: Bool {
     get { fieldStorage.bool(11) }
-    set { MessageStorage.unique(&fieldStorage).set(11, newValue) }
+    set { uniqueStorage().set(11, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(name: String = "", recordType: String = "", syncTime: ProtoTimestamp? = nil, recordCount: Int64 = 0, content: Content? = nil, etag: String = "", mustNotExist: Bool = false, baseEtag: String = "", onConflict: ConflictPolicy = ConflictPolicy(), strict: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, name)
     fieldStorage.set(1, recordType)
     fieldStorage.set(2, syncTime)
@@ -430,44 +418,38 @@ public struct AssetPut: StoredMessage {
 }
 
 /// AssetDelete deletes an asset. Its history remains until it is compacted.
-public struct AssetDelete: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AssetDelete", "name:s etag:s")
+public struct AssetDelete: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AssetDelete", "name:s etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(name: String = "", etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, name)
     fieldStorage.set(1, etag)
   }
 }
 
 /// AssetChange is one change of a commit.
-public struct AssetChange: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AssetChange", "put:m1 delete:m1", [MessageField<AssetPut>.self, MessageField<AssetDelete>.self])
+public struct AssetChange: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AssetChange", "put:m1 delete:m1", [MessageField<AssetPut>.self, MessageField<AssetDelete>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var change: Change? {
@@ -479,7 +461,7 @@ public struct AssetChange: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .put(let value): fields.set(0, value.fieldStorage)
       case .delete(let value): fields.set(1, value.fieldStorage)
@@ -490,7 +472,7 @@ public struct AssetChange: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(change: Change? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let change { self.change = change }
   }
 

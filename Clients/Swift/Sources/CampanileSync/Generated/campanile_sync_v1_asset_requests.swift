@@ -76,40 +76,37 @@ public enum DeltaKind: ProtoEnum {
   }
 }
 
-public struct PutAssetRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.PutAssetRequest", "zone_id:s device_id:s put:m request_id:s", [MessageField<AssetPut>.self])
+public struct PutAssetRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.PutAssetRequest", "zone_id:s device_id:s put:m request_id:s", [MessageField<AssetPut>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var put: AssetPut? {
     get { fieldStorage.message(2).map(AssetPut.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", put: AssetPut? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, put?.fieldStorage)
@@ -117,40 +114,37 @@ public struct PutAssetRequest: StoredMessage {
   }
 }
 
-public struct PutAssetResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.PutAssetResponse", "asset:m conflict:m merged:b duplicate_names:o storage:m user_storage:m export_ended:b", [MessageField<Asset>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+public struct PutAssetResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.PutAssetResponse", "asset:m conflict:m merged:b duplicate_names:o storage:m user_storage:m export_ended:b", [MessageField<Asset>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The new version.
   @_alwaysEmitIntoClient
   public var asset: Asset? {
     get { fieldStorage.message(0).map(Asset.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The version that lost to the new one.
   @_alwaysEmitIntoClient
   public var conflict: AssetVersion? {
     get { fieldStorage.message(1).map(AssetVersion.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   /// Whether the content is the result of a merge with the previous current version.
   @_alwaysEmitIntoClient
   public var merged: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// For a strict put: the first 16 duplicate object keys in the content, as JSON Pointers.
   @_alwaysEmitIntoClient
   public var duplicateNames: [String] {
     get { fieldStorage.object(3, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(3, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, ScalarsField<String>([])).value
     }
@@ -159,24 +153,24 @@ public struct PutAssetResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var storage: StorageUse? {
     get { fieldStorage.message(4).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue?.fieldStorage) }
+    set { uniqueStorage().set(4, newValue?.fieldStorage) }
   }
   /// The storage use of the user in all zones.
   @_alwaysEmitIntoClient
   public var userStorage: StorageUse? {
     get { fieldStorage.message(5).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue?.fieldStorage) }
+    set { uniqueStorage().set(5, newValue?.fieldStorage) }
   }
   /// Whether the change ended the export of notifications to the zone, because a device now writes one of its files.
   @_alwaysEmitIntoClient
   public var exportEnded: Bool {
     get { fieldStorage.bool(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(asset: Asset? = nil, conflict: AssetVersion? = nil, merged: Bool = false, duplicateNames: [String] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, exportEnded: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, asset?.fieldStorage)
     fieldStorage.set(1, conflict?.fieldStorage)
     fieldStorage.set(2, merged)
@@ -187,32 +181,29 @@ public struct PutAssetResponse: StoredMessage {
   }
 }
 
-public struct CommitAssetsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CommitAssetsRequest", "zone_id:s device_id:s changes:o request_id:s", [MessagesField<AssetChange>.self])
+public struct CommitAssetsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CommitAssetsRequest", "zone_id:s device_id:s changes:o request_id:s", [MessagesField<AssetChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Each name once.
   @_alwaysEmitIntoClient
   public var changes: [AssetChange] {
     get { fieldStorage.object(2, MessagesField<AssetChange>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, MessagesField<AssetChange>(newValue)) }
+    set { uniqueStorage().set(2, MessagesField<AssetChange>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(2) }
       yield &fields.change(2, MessagesField<AssetChange>([])).value
     }
@@ -221,12 +212,12 @@ public struct CommitAssetsRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", changes: [AssetChange] = [], requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, MessagesField<AssetChange>(changes))
@@ -235,14 +226,11 @@ public struct CommitAssetsRequest: StoredMessage {
 }
 
 /// AssetChangeResult is the result of one change of a commit.
-public struct AssetChangeResult: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AssetChangeResult", "asset:m1 asset_deleted:m1 conflict:m merged:b duplicate_names:o", [MessageField<Asset>.self, MessageField<AssetDeleted>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self])
+public struct AssetChangeResult: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AssetChangeResult", "asset:m1 asset_deleted:m1 conflict:m merged:b duplicate_names:o", [MessageField<Asset>.self, MessageField<AssetDeleted>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var outcome: Outcome? {
@@ -254,7 +242,7 @@ public struct AssetChangeResult: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .asset(let value): fields.set(0, value.fieldStorage)
       case .assetDeleted(let value): fields.set(1, value.fieldStorage)
@@ -266,21 +254,21 @@ public struct AssetChangeResult: StoredMessage {
   @_alwaysEmitIntoClient
   public var conflict: AssetVersion? {
     get { fieldStorage.message(2).map(AssetVersion.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// Whether the content is the result of a merge with the previous current version.
   @_alwaysEmitIntoClient
   public var merged: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// For a strict put: the first 16 duplicate object keys in the content, as JSON Pointers.
   @_alwaysEmitIntoClient
   public var duplicateNames: [String] {
     get { fieldStorage.object(4, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(4, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(4, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(4) }
       yield &fields.change(4, ScalarsField<String>([])).value
     }
@@ -288,7 +276,7 @@ public struct AssetChangeResult: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(outcome: Outcome? = nil, conflict: AssetVersion? = nil, merged: Bool = false, duplicateNames: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let outcome { self.outcome = outcome }
     fieldStorage.set(2, conflict?.fieldStorage)
     fieldStorage.set(3, merged)
@@ -302,27 +290,24 @@ public struct AssetChangeResult: StoredMessage {
   }
 }
 
-public struct CommitAssetsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CommitAssetsResponse", "revision:l results:o storage:m user_storage:m resume_token:s export_ended:b", [MessagesField<AssetChangeResult>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+public struct CommitAssetsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CommitAssetsResponse", "revision:l results:o storage:m user_storage:m resume_token:s export_ended:b", [MessagesField<AssetChangeResult>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var revision: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// One for each change, in the order of the request.
   @_alwaysEmitIntoClient
   public var results: [AssetChangeResult] {
     get { fieldStorage.object(1, MessagesField<AssetChangeResult>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MessagesField<AssetChangeResult>(newValue)) }
+    set { uniqueStorage().set(1, MessagesField<AssetChangeResult>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MessagesField<AssetChangeResult>([])).value
     }
@@ -330,29 +315,29 @@ public struct CommitAssetsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var storage: StorageUse? {
     get { fieldStorage.message(2).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var userStorage: StorageUse? {
     get { fieldStorage.message(3).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
   /// Resumes the zone's changes after this commit.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// Whether the commit ended the export of notifications to the zone, because a device now writes one of its files.
   @_alwaysEmitIntoClient
   public var exportEnded: Bool {
     get { fieldStorage.bool(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(revision: Int64 = 0, results: [AssetChangeResult] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, resumeToken: String = "", exportEnded: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, revision)
     fieldStorage.set(1, MessagesField<AssetChangeResult>(results))
     fieldStorage.set(2, storage?.fieldStorage)
@@ -362,46 +347,43 @@ public struct CommitAssetsResponse: StoredMessage {
   }
 }
 
-public struct GetAssetRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetAssetRequest", "zone_id:s name:s version:l include_content:b known_etag:s")
+public struct GetAssetRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetAssetRequest", "zone_id:s name:s version:l include_content:b known_etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means the current version.
   @_alwaysEmitIntoClient
   public var version: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var includeContent: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The etag of a content that the caller has. The content is omitted if the version has this etag.
   @_alwaysEmitIntoClient
   public var knownEtag: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", name: String = "", version: Int64 = 0, includeContent: Bool = false, knownEtag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, version)
@@ -410,88 +392,82 @@ public struct GetAssetRequest: StoredMessage {
   }
 }
 
-public struct GetAssetResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetAssetResponse", "asset:m content:o not_modified:b", [MessageField<Asset>.self, BytesField.self])
+public struct GetAssetResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetAssetResponse", "asset:m content:o not_modified:b", [MessageField<Asset>.self, BytesField.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var asset: Asset? {
     get { fieldStorage.message(0).map(Asset.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var content: [UInt8] {
     get { fieldStorage.object(1, BytesField.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, BytesField(newValue)) }
+    set { uniqueStorage().set(1, BytesField(newValue)) }
   }
   /// Whether the version has the etag in `known_etag`.
   @_alwaysEmitIntoClient
   public var notModified: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(asset: Asset? = nil, content: [UInt8] = [], notModified: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, asset?.fieldStorage)
     fieldStorage.set(1, BytesField(content))
     fieldStorage.set(2, notModified)
   }
 }
 
-public struct DownloadAssetRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.DownloadAssetRequest", "zone_id:s name:s version:l offset:l sha256:s accept_encoding:e", [EnumField<ChunkEncoding>.self])
+public struct DownloadAssetRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.DownloadAssetRequest", "zone_id:s name:s version:l offset:l sha256:s accept_encoding:e", [EnumField<ChunkEncoding>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means the current version.
   @_alwaysEmitIntoClient
   public var version: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The offset in the content, at most its size.
   @_alwaysEmitIntoClient
   public var offset: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The hash of the partially downloaded content. If the version has another content: ABORTED, reason CONTENT_CHANGED.
   @_alwaysEmitIntoClient
   public var sha256: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The compression that chunks may have. If it is not set, they have IDENTITY.
   @_alwaysEmitIntoClient
   public var acceptEncoding: ChunkEncoding {
     get { ChunkEncoding(rawValue: fieldStorage.int32(5)) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue.rawValue) }
+    set { uniqueStorage().set(5, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", name: String = "", version: Int64 = 0, offset: Int64 = 0, sha256: String = "", acceptEncoding: ChunkEncoding = ChunkEncoding()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, version)
@@ -501,43 +477,40 @@ public struct DownloadAssetRequest: StoredMessage {
   }
 }
 
-public struct DownloadAssetResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.DownloadAssetResponse", "asset:m offset:l data:o encoding:e", [MessageField<Asset>.self, BytesField.self, EnumField<ChunkEncoding>.self])
+public struct DownloadAssetResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.DownloadAssetResponse", "asset:m offset:l data:o encoding:e", [MessageField<Asset>.self, BytesField.self, EnumField<ChunkEncoding>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Only in the first message.
   @_alwaysEmitIntoClient
   public var asset: Asset? {
     get { fieldStorage.message(0).map(Asset.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   /// The offset of this chunk.
   @_alwaysEmitIntoClient
   public var offset: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// At most 128 KiB after decompression.
   @_alwaysEmitIntoClient
   public var data: [UInt8] {
     get { fieldStorage.object(2, BytesField.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, BytesField(newValue)) }
+    set { uniqueStorage().set(2, BytesField(newValue)) }
   }
   /// IDENTITY or the accepted one.
   @_alwaysEmitIntoClient
   public var encoding: ChunkEncoding {
     get { ChunkEncoding(rawValue: fieldStorage.int32(3)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue.rawValue) }
+    set { uniqueStorage().set(3, newValue.rawValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(asset: Asset? = nil, offset: Int64 = 0, data: [UInt8] = [], encoding: ChunkEncoding = ChunkEncoding()) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, asset?.fieldStorage)
     fieldStorage.set(1, offset)
     fieldStorage.set(2, BytesField(data))
@@ -545,56 +518,50 @@ public struct DownloadAssetResponse: StoredMessage {
   }
 }
 
-public struct ListAssetsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListAssetsRequest", "zone_id:s page_size:i page_token:s")
+public struct ListAssetsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListAssetsRequest", "zone_id:s page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, pageSize)
     fieldStorage.set(2, pageToken)
   }
 }
 
-public struct ListAssetsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListAssetsResponse", "assets:o next_page_token:s revision:l resume_token:s", [MessagesField<Asset>.self])
+public struct ListAssetsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListAssetsResponse", "assets:o next_page_token:s revision:l resume_token:s", [MessagesField<Asset>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var assets: [Asset] {
     get { fieldStorage.object(0, MessagesField<Asset>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Asset>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Asset>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Asset>([])).value
     }
@@ -603,24 +570,24 @@ public struct ListAssetsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The zone's revision that the page belongs to.
   @_alwaysEmitIntoClient
   public var revision: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Resumes the zone's changes after this revision: a token for ListZoneChanges and WatchZoneChanges.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(assets: [Asset] = [], nextPageToken: String = "", revision: Int64 = 0, resumeToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Asset>(assets))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, revision)
@@ -628,46 +595,43 @@ public struct ListAssetsResponse: StoredMessage {
   }
 }
 
-public struct DeleteAssetRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.DeleteAssetRequest", "zone_id:s device_id:s name:s etag:s request_id:s")
+public struct DeleteAssetRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.DeleteAssetRequest", "zone_id:s device_id:s name:s etag:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", name: String = "", etag: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, name)
@@ -676,57 +640,51 @@ public struct DeleteAssetRequest: StoredMessage {
   }
 }
 
-public struct DeleteAssetResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.DeleteAssetResponse", "revision:l")
+public struct DeleteAssetResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.DeleteAssetResponse", "revision:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var revision: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(revision: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, revision)
   }
 }
 
-public struct PatchAssetRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.PatchAssetRequest", "zone_id:s device_id:s name:s etag:s json_patch:s1 merge_patch:s1 sync_time:t request_id:s")
+public struct PatchAssetRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.PatchAssetRequest", "zone_id:s device_id:s name:s etag:s json_patch:s1 merge_patch:s1 sync_time:t request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The etag of the version that the patch applies to. Another current version: ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// JSON texts, so that numbers keep their notation.
   @_alwaysEmitIntoClient
@@ -739,7 +697,7 @@ public struct PatchAssetRequest: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .jsonPatch(let value): fields.set(4, value)
       case .mergePatch(let value): fields.set(5, value)
@@ -751,18 +709,18 @@ public struct PatchAssetRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var syncTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", name: String = "", etag: String = "", patch: Patch? = nil, syncTime: ProtoTimestamp? = nil, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, name)
@@ -781,72 +739,66 @@ public struct PatchAssetRequest: StoredMessage {
   }
 }
 
-public struct PatchAssetResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.PatchAssetResponse", "asset:m storage:m user_storage:m", [MessageField<Asset>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+public struct PatchAssetResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.PatchAssetResponse", "asset:m storage:m user_storage:m", [MessageField<Asset>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var asset: Asset? {
     get { fieldStorage.message(0).map(Asset.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var storage: StorageUse? {
     get { fieldStorage.message(1).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue?.fieldStorage) }
+    set { uniqueStorage().set(1, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var userStorage: StorageUse? {
     get { fieldStorage.message(2).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(asset: Asset? = nil, storage: StorageUse? = nil, userStorage: StorageUse? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, asset?.fieldStorage)
     fieldStorage.set(1, storage?.fieldStorage)
     fieldStorage.set(2, userStorage?.fieldStorage)
   }
 }
 
-public struct GetAssetDeltaRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetAssetDeltaRequest", "zone_id:s name:s since_version:l accept:o", [EnumsField<DeltaKind>.self])
+public struct GetAssetDeltaRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetAssetDeltaRequest", "zone_id:s name:s since_version:l accept:o", [EnumsField<DeltaKind>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The version that the caller has; 0 if there is none.
   @_alwaysEmitIntoClient
   public var sinceVersion: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The kinds that the caller can apply, in addition to UNCHANGED and WHOLE; empty means all.
   @_alwaysEmitIntoClient
   public var accept: [DeltaKind] {
     get { fieldStorage.object(3, EnumsField<DeltaKind>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, EnumsField<DeltaKind>(newValue)) }
+    set { uniqueStorage().set(3, EnumsField<DeltaKind>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, EnumsField<DeltaKind>([])).value
     }
@@ -854,7 +806,7 @@ public struct GetAssetDeltaRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", name: String = "", sinceVersion: Int64 = 0, accept: [DeltaKind] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, sinceVersion)
@@ -862,83 +814,77 @@ public struct GetAssetDeltaRequest: StoredMessage {
   }
 }
 
-public struct GetAssetDeltaResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetAssetDeltaResponse", "asset:m kind:e delta:o", [MessageField<Asset>.self, EnumField<DeltaKind>.self, BytesField.self])
+public struct GetAssetDeltaResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetAssetDeltaResponse", "asset:m kind:e delta:o", [MessageField<Asset>.self, EnumField<DeltaKind>.self, BytesField.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The current version, which is the result of `delta`.
   @_alwaysEmitIntoClient
   public var asset: Asset? {
     get { fieldStorage.message(0).map(Asset.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var kind: DeltaKind {
     get { DeltaKind(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   /// A patch as UTF-8, the bytes of a delta, or the whole content. A whole content of more than 1 MiB is omitted:
   /// download it.
   @_alwaysEmitIntoClient
   public var delta: [UInt8] {
     get { fieldStorage.object(2, BytesField.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(2, BytesField(newValue)) }
+    set { uniqueStorage().set(2, BytesField(newValue)) }
   }
 
   @_alwaysEmitIntoClient
   public init(asset: Asset? = nil, kind: DeltaKind = DeltaKind(), delta: [UInt8] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, asset?.fieldStorage)
     fieldStorage.set(1, kind.rawValue)
     fieldStorage.set(2, BytesField(delta))
   }
 }
 
-public struct ListAssetVersionsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListAssetVersionsRequest", "zone_id:s name:s page_size:i page_token:s conflicts_only:b")
+public struct ListAssetVersionsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListAssetVersionsRequest", "zone_id:s name:s page_size:i page_token:s conflicts_only:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Only unresolved conflicts.
   @_alwaysEmitIntoClient
   public var conflictsOnly: Bool {
     get { fieldStorage.bool(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", name: String = "", pageSize: Int32 = 0, pageToken: String = "", conflictsOnly: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, name)
     fieldStorage.set(2, pageSize)
@@ -947,21 +893,18 @@ public struct ListAssetVersionsRequest: StoredMessage {
   }
 }
 
-public struct ListAssetVersionsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListAssetVersionsResponse", "versions:o next_page_token:s", [MessagesField<AssetVersion>.self])
+public struct ListAssetVersionsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListAssetVersionsResponse", "versions:o next_page_token:s", [MessagesField<AssetVersion>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var versions: [AssetVersion] {
     get { fieldStorage.object(0, MessagesField<AssetVersion>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<AssetVersion>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<AssetVersion>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<AssetVersion>([])).value
     }
@@ -970,62 +913,59 @@ public struct ListAssetVersionsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(versions: [AssetVersion] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<AssetVersion>(versions))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct RestoreAssetVersionRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.RestoreAssetVersionRequest", "zone_id:s device_id:s name:s version:l etag:s request_id:s")
+public struct RestoreAssetVersionRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.RestoreAssetVersionRequest", "zone_id:s device_id:s name:s version:l etag:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var version: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// If set, it must equal the current version's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", name: String = "", version: Int64 = 0, etag: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, name)
@@ -1035,61 +975,55 @@ public struct RestoreAssetVersionRequest: StoredMessage {
   }
 }
 
-public struct RestoreAssetVersionResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.RestoreAssetVersionResponse", "asset:m", [MessageField<Asset>.self])
+public struct RestoreAssetVersionResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.RestoreAssetVersionResponse", "asset:m", [MessageField<Asset>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var asset: Asset? {
     get { fieldStorage.message(0).map(Asset.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(asset: Asset? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, asset?.fieldStorage)
   }
 }
 
-public struct ResolveAssetConflictRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ResolveAssetConflictRequest", "zone_id:s device_id:s name:s version:l")
+public struct ResolveAssetConflictRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ResolveAssetConflictRequest", "zone_id:s device_id:s name:s version:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var version: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", name: String = "", version: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, name)
@@ -1097,35 +1031,29 @@ public struct ResolveAssetConflictRequest: StoredMessage {
   }
 }
 
-public struct ResolveAssetConflictResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ResolveAssetConflictResponse", "")
+public struct ResolveAssetConflictResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ResolveAssetConflictResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ImportRecordsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ImportRecordsRequest", "zone_id:s device_id:s records_json:s validate_only:b request_id:s")
+public struct ImportRecordsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ImportRecordsRequest", "zone_id:s device_id:s records_json:s validate_only:b request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// A JSON array of records, or an object with such an array as its member `records`. At most 1 MiB and 5000 records.
   /// A record has `recordName`, `recordType` (`Bucket` or `Notification`) and `fields`, as CloudKit's web services
@@ -1134,24 +1062,24 @@ public struct ImportRecordsRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var recordsJson: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Only checks the records: nothing is stored, and the response has no assets.
   @_alwaysEmitIntoClient
   public var validateOnly: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", recordsJson: String = "", validateOnly: Bool = false, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, recordsJson)
@@ -1161,76 +1089,70 @@ public struct ImportRecordsRequest: StoredMessage {
 }
 
 /// RecordError is the cause for rejecting one record of an import.
-public struct RecordError: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.RecordError", "index:i record_name:s error:m", [MessageField<BatchError>.self])
+public struct RecordError: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.RecordError", "index:i record_name:s error:m", [MessageField<BatchError>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The position in the request, from 0.
   @_alwaysEmitIntoClient
   public var index: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty if the record has none.
   @_alwaysEmitIntoClient
   public var recordName: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The path of a violation begins with the record: `records[2].fields.title`.
   @_alwaysEmitIntoClient
   public var error: BatchError? {
     get { fieldStorage.message(2).map(BatchError.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(index: Int32 = 0, recordName: String = "", error: BatchError? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, index)
     fieldStorage.set(1, recordName)
     fieldStorage.set(2, error?.fieldStorage)
   }
 }
 
-public struct ImportRecordsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ImportRecordsResponse", "bucket_count:i notification_count:i deleted_count:i errors:o assets:o export_ended:b", [MessagesField<RecordError>.self, MessagesField<Asset>.self])
+public struct ImportRecordsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ImportRecordsResponse", "bucket_count:i notification_count:i deleted_count:i errors:o assets:o export_ended:b", [MessagesField<RecordError>.self, MessagesField<Asset>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The number of valid records of each type.
   @_alwaysEmitIntoClient
   public var bucketCount: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var notificationCount: Int32 {
     get { fieldStorage.int32(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Records that CloudKit returned as deleted; they are ignored.
   @_alwaysEmitIntoClient
   public var deletedCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Rejected records, in the order of the request.
   @_alwaysEmitIntoClient
   public var errors: [RecordError] {
     get { fieldStorage.object(3, MessagesField<RecordError>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MessagesField<RecordError>(newValue)) }
+    set { uniqueStorage().set(3, MessagesField<RecordError>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MessagesField<RecordError>([])).value
     }
@@ -1239,9 +1161,9 @@ public struct ImportRecordsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var assets: [Asset] {
     get { fieldStorage.object(4, MessagesField<Asset>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(4, MessagesField<Asset>(newValue)) }
+    set { uniqueStorage().set(4, MessagesField<Asset>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(4) }
       yield &fields.change(4, MessagesField<Asset>([])).value
     }
@@ -1250,12 +1172,12 @@ public struct ImportRecordsResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var exportEnded: Bool {
     get { fieldStorage.bool(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(bucketCount: Int32 = 0, notificationCount: Int32 = 0, deletedCount: Int32 = 0, errors: [RecordError] = [], assets: [Asset] = [], exportEnded: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, bucketCount)
     fieldStorage.set(1, notificationCount)
     fieldStorage.set(2, deletedCount)

@@ -131,50 +131,47 @@ public enum SyncUpdateType: ProtoEnum {
 }
 
 /// SyncDevice is one device of a user.
-public struct SyncDevice: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.SyncDevice", "id:s role:e display_name:s create_time:t acknowledged_sequence:l subscriptions:o wakes_for_updates:b app:s installation_id:s wake_time:t", [EnumField<DeviceRole>.self, MessagesField<ZoneSubscription>.self])
+public struct SyncDevice: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.SyncDevice", "id:s role:e display_name:s create_time:t acknowledged_sequence:l subscriptions:o wakes_for_updates:b app:s installation_id:s wake_time:t", [EnumField<DeviceRole>.self, MessagesField<ZoneSubscription>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Unique for the user.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var role: DeviceRole {
     get { DeviceRole(rawValue: fieldStorage.int32(1)) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+    set { uniqueStorage().set(1, newValue.rawValue) }
   }
   @_alwaysEmitIntoClient
   public var displayName: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Set by the server.
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Everything through this sequence is acknowledged. Set by the server.
   @_alwaysEmitIntoClient
   public var acknowledgedSequence: Int64 {
     get { fieldStorage.int64(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The changes that wake the device. Set by SetSubscriptions.
   @_alwaysEmitIntoClient
   public var subscriptions: [ZoneSubscription] {
     get { fieldStorage.object(5, MessagesField<ZoneSubscription>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(5, MessagesField<ZoneSubscription>(newValue)) }
+    set { uniqueStorage().set(5, MessagesField<ZoneSubscription>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(5) }
       yield &fields.change(5, MessagesField<ZoneSubscription>([])).value
     }
@@ -183,30 +180,30 @@ public struct SyncDevice: StoredMessage {
   @_alwaysEmitIntoClient
   public var wakesForUpdates: Bool {
     get { fieldStorage.bool(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The app whose installation is woken; empty for any. Set by SetSubscriptions.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
   /// The installation that is woken. Set by SetSubscriptions.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(8) }
-    set { MessageStorage.unique(&fieldStorage).set(8, newValue) }
+    set { uniqueStorage().set(8, newValue) }
   }
   /// The time of the last push that woke it. Set by the server.
   @_alwaysEmitIntoClient
   public var wakeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(9) }
-    set { MessageStorage.unique(&fieldStorage).set(9, newValue) }
+    set { uniqueStorage().set(9, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", role: DeviceRole = DeviceRole(), displayName: String = "", createTime: ProtoTimestamp? = nil, acknowledgedSequence: Int64 = 0, subscriptions: [ZoneSubscription] = [], wakesForUpdates: Bool = false, app: String = "", installationId: String = "", wakeTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, role.rawValue)
     fieldStorage.set(2, displayName)
@@ -221,37 +218,34 @@ public struct SyncDevice: StoredMessage {
 }
 
 /// ZoneSubscription selects commits of a zone. A commit matches if it changes an asset of the type and name.
-public struct ZoneSubscription: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ZoneSubscription", "zone_id:s record_type:s name:s")
+public struct ZoneSubscription: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ZoneSubscription", "zone_id:s record_type:s name:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Empty means `ZentikSyncZone`. The zone need not exist yet.
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty matches all types.
   @_alwaysEmitIntoClient
   public var recordType: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Empty matches all names.
   @_alwaysEmitIntoClient
   public var name: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", recordType: String = "", name: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, recordType)
     fieldStorage.set(2, name)
@@ -259,36 +253,33 @@ public struct ZoneSubscription: StoredMessage {
 }
 
 /// SyncUpdateMessage is a message between devices.
-public struct SyncUpdateMessage: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.SyncUpdateMessage", "type:e entity_id:s event_time:t", [EnumField<SyncUpdateType>.self])
+public struct SyncUpdateMessage: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.SyncUpdateMessage", "type:e entity_id:s event_time:t", [EnumField<SyncUpdateType>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var type: SyncUpdateType {
     get { SyncUpdateType(rawValue: fieldStorage.int32(0)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue.rawValue) }
+    set { uniqueStorage().set(0, newValue.rawValue) }
   }
   /// The id of the notification or bucket; may be empty only for `FULL_SYNC`.
   @_alwaysEmitIntoClient
   public var entityId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The time of the event, by the clock of the device.
   @_alwaysEmitIntoClient
   public var eventTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(type: SyncUpdateType = SyncUpdateType(), entityId: String = "", eventTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, type.rawValue)
     fieldStorage.set(1, entityId)
     fieldStorage.set(2, eventTime)
@@ -296,20 +287,17 @@ public struct SyncUpdateMessage: StoredMessage {
 }
 
 /// SyncUpdate is a published message as received by a device.
-public struct SyncUpdate: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.SyncUpdate", "sequence:l source_device_id:s message:m publish_time:t message_json:s", [MessageField<SyncUpdateMessage>.self])
+public struct SyncUpdate: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.SyncUpdate", "sequence:l source_device_id:s message:m publish_time:t message_json:s", [MessageField<SyncUpdateMessage>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Ascending for each user.
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty for messages of the service. After an export, these are a message for each notification that was read or
   /// deleted and for each changed bucket, and a `FULL_SYNC` for other changes, such as new notifications. A `FULL_SYNC`
@@ -317,29 +305,29 @@ public struct SyncUpdate: StoredMessage {
   @_alwaysEmitIntoClient
   public var sourceDeviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var message: SyncUpdateMessage? {
     get { fieldStorage.message(2).map(SyncUpdateMessage.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var publishTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The message as the apps decode it, a JSON object with `type`, `entityId` and `timestamp`. The types are
   /// `notificationRead`, `notificationDeleted`, `bucketCreated`, `bucketUpdated`, `bucketDeleted` and `fullSync`.
   @_alwaysEmitIntoClient
   public var messageJson: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sequence: Int64 = 0, sourceDeviceId: String = "", message: SyncUpdateMessage? = nil, publishTime: ProtoTimestamp? = nil, messageJson: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sequence)
     fieldStorage.set(1, sourceDeviceId)
     fieldStorage.set(2, message?.fieldStorage)
@@ -348,95 +336,83 @@ public struct SyncUpdate: StoredMessage {
   }
 }
 
-public struct RegisterDeviceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.RegisterDeviceRequest", "device:m", [MessageField<SyncDevice>.self])
+public struct RegisterDeviceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.RegisterDeviceRequest", "device:m", [MessageField<SyncDevice>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var device: SyncDevice? {
     get { fieldStorage.message(0).map(SyncDevice.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(device: SyncDevice? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, device?.fieldStorage)
   }
 }
 
-public struct RegisterDeviceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.RegisterDeviceResponse", "device:m", [MessageField<SyncDevice>.self])
+public struct RegisterDeviceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.RegisterDeviceResponse", "device:m", [MessageField<SyncDevice>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var device: SyncDevice? {
     get { fieldStorage.message(0).map(SyncDevice.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(device: SyncDevice? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, device?.fieldStorage)
   }
 }
 
-public struct ListSyncDevicesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListSyncDevicesRequest", "page_size:i page_token:s")
+public struct ListSyncDevicesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListSyncDevicesRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListSyncDevicesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListSyncDevicesResponse", "devices:o next_page_token:s", [MessagesField<SyncDevice>.self])
+public struct ListSyncDevicesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListSyncDevicesResponse", "devices:o next_page_token:s", [MessagesField<SyncDevice>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Ordered by id.
   @_alwaysEmitIntoClient
   public var devices: [SyncDevice] {
     get { fieldStorage.object(0, MessagesField<SyncDevice>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<SyncDevice>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<SyncDevice>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<SyncDevice>([])).value
     }
@@ -445,71 +421,62 @@ public struct ListSyncDevicesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(devices: [SyncDevice] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<SyncDevice>(devices))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
-public struct UnregisterDeviceRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.UnregisterDeviceRequest", "device_id:s")
+public struct UnregisterDeviceRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.UnregisterDeviceRequest", "device_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deviceId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deviceId)
   }
 }
 
-public struct UnregisterDeviceResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.UnregisterDeviceResponse", "")
+public struct UnregisterDeviceResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.UnregisterDeviceResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct SetSubscriptionsRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.SetSubscriptionsRequest", "device_id:s subscriptions:o wakes_for_updates:b app:s installation_id:s", [MessagesField<ZoneSubscription>.self])
+public struct SetSubscriptionsRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.SetSubscriptionsRequest", "device_id:s subscriptions:o wakes_for_updates:b app:s installation_id:s", [MessagesField<ZoneSubscription>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Empty ends the subscriptions to zones.
   @_alwaysEmitIntoClient
   public var subscriptions: [ZoneSubscription] {
     get { fieldStorage.object(1, MessagesField<ZoneSubscription>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(1, MessagesField<ZoneSubscription>(newValue)) }
+    set { uniqueStorage().set(1, MessagesField<ZoneSubscription>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(1) }
       yield &fields.change(1, MessagesField<ZoneSubscription>([])).value
     }
@@ -518,24 +485,24 @@ public struct SetSubscriptionsRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var wakesForUpdates: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Wakes only this app; empty for any that the installation has.
   @_alwaysEmitIntoClient
   public var app: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The `installation_id` of the device's push token. Empty means the device's id.
   @_alwaysEmitIntoClient
   public var installationId: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deviceId: String = "", subscriptions: [ZoneSubscription] = [], wakesForUpdates: Bool = false, app: String = "", installationId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deviceId)
     fieldStorage.set(1, MessagesField<ZoneSubscription>(subscriptions))
     fieldStorage.set(2, wakesForUpdates)
@@ -544,66 +511,60 @@ public struct SetSubscriptionsRequest: StoredMessage {
   }
 }
 
-public struct SetSubscriptionsResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.SetSubscriptionsResponse", "device:m", [MessageField<SyncDevice>.self])
+public struct SetSubscriptionsResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.SetSubscriptionsResponse", "device:m", [MessageField<SyncDevice>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var device: SyncDevice? {
     get { fieldStorage.message(0).map(SyncDevice.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(device: SyncDevice? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, device?.fieldStorage)
   }
 }
 
-public struct PublishUpdateRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.PublishUpdateRequest", "device_id:s request_id:s message:m message_json:s", [MessageField<SyncUpdateMessage>.self])
+public struct PublishUpdateRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.PublishUpdateRequest", "device_id:s request_id:s message:m message_json:s", [MessageField<SyncUpdateMessage>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// The publishing device.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Chosen by the device for this message, at most 64 characters. A repetition by this device returns the first
   /// response, within 24 h and for as long as the message is stored.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Required without `message_json`.
   @_alwaysEmitIntoClient
   public var message: SyncUpdateMessage? {
     get { fieldStorage.message(2).map(SyncUpdateMessage.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
   /// The message as the apps encode it, as in SyncUpdate. Not allowed with `message`.
   @_alwaysEmitIntoClient
   public var messageJson: String {
     get { fieldStorage.string(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deviceId: String = "", requestId: String = "", message: SyncUpdateMessage? = nil, messageJson: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deviceId)
     fieldStorage.set(1, requestId)
     fieldStorage.set(2, message?.fieldStorage)
@@ -611,81 +572,72 @@ public struct PublishUpdateRequest: StoredMessage {
   }
 }
 
-public struct PublishUpdateResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.PublishUpdateResponse", "sequence:l")
+public struct PublishUpdateResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.PublishUpdateResponse", "sequence:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(sequence: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sequence)
   }
 }
 
-public struct ListUpdatesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListUpdatesRequest", "device_id:s after_sequence:l page_size:i")
+public struct ListUpdatesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListUpdatesRequest", "device_id:s after_sequence:l page_size:i")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// The `sequence` of the last processed response. Messages through it are left out, and so are acknowledged ones. If
   /// the service has not reached this sequence, because its database was restored, the device gets one `FULL_SYNC`.
   @_alwaysEmitIntoClient
   public var afterSequence: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deviceId: String = "", afterSequence: Int64 = 0, pageSize: Int32 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deviceId)
     fieldStorage.set(1, afterSequence)
     fieldStorage.set(2, pageSize)
   }
 }
 
-public struct ListUpdatesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListUpdatesResponse", "updates:o sequence:l has_more:b", [MessagesField<SyncUpdate>.self])
+public struct ListUpdatesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListUpdatesResponse", "updates:o sequence:l has_more:b", [MessagesField<SyncUpdate>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first.
   @_alwaysEmitIntoClient
   public var updates: [SyncUpdate] {
     get { fieldStorage.object(0, MessagesField<SyncUpdate>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<SyncUpdate>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<SyncUpdate>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<SyncUpdate>([])).value
     }
@@ -694,67 +646,61 @@ public struct ListUpdatesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether more messages are available now.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(updates: [SyncUpdate] = [], sequence: Int64 = 0, hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<SyncUpdate>(updates))
     fieldStorage.set(1, sequence)
     fieldStorage.set(2, hasMore)
   }
 }
 
-public struct WatchUpdatesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesRequest", "device_id:s after_sequence:l")
+public struct WatchUpdatesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesRequest", "device_id:s after_sequence:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// As in ListUpdatesRequest.
   @_alwaysEmitIntoClient
   public var afterSequence: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deviceId: String = "", afterSequence: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deviceId)
     fieldStorage.set(1, afterSequence)
   }
 }
 
-public struct WatchUpdatesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesResponse", "sequence:l started:m1 update:m1", [MessageField<WatchUpdatesResponse.WatchStarted>.self, MessageField<SyncUpdate>.self])
+public struct WatchUpdatesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesResponse", "sequence:l started:m1 update:m1", [MessageField<WatchUpdatesResponse.WatchStarted>.self, MessageField<SyncUpdate>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Send it as `after_sequence` to resume after this event.
   @_alwaysEmitIntoClient
   public var sequence: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -766,7 +712,7 @@ public struct WatchUpdatesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .update(let value): fields.set(2, value.fieldStorage)
@@ -777,7 +723,7 @@ public struct WatchUpdatesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(sequence: Int64 = 0, event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, sequence)
     if let event { self.event = event }
   }
@@ -788,55 +734,46 @@ public struct WatchUpdatesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }
 
-public struct AcknowledgeUpdatesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AcknowledgeUpdatesRequest", "device_id:s through_sequence:l")
+public struct AcknowledgeUpdatesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AcknowledgeUpdatesRequest", "device_id:s through_sequence:l")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A sequence after the newest message counts as the newest. 0 changes nothing.
   @_alwaysEmitIntoClient
   public var throughSequence: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(deviceId: String = "", throughSequence: Int64 = 0) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, deviceId)
     fieldStorage.set(1, throughSequence)
   }
 }
 
-public struct AcknowledgeUpdatesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.AcknowledgeUpdatesResponse", "")
+public struct AcknowledgeUpdatesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.AcknowledgeUpdatesResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

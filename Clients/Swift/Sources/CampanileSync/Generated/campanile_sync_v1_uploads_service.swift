@@ -5,62 +5,59 @@ public import CampanileCall
 public import CampanileStorage
 
 /// Upload is a content being uploaded.
-public struct Upload: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.Upload", "id:s zone_id:s record_type:s size_bytes:l received_bytes:l received_sha256:s complete:b expire_time:t")
+public struct Upload: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.Upload", "id:s zone_id:s record_type:s size_bytes:l received_bytes:l received_sha256:s complete:b expire_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var recordType: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var sizeBytes: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The received bytes, which are the offset to continue from.
   @_alwaysEmitIntoClient
   public var receivedBytes: Int64 {
     get { fieldStorage.int64(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The hash of the first `received_bytes`: compare it with your own before continuing.
   @_alwaysEmitIntoClient
   public var receivedSha256: String {
     get { fieldStorage.string(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   @_alwaysEmitIntoClient
   public var complete: Bool {
     get { fieldStorage.bool(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// The time at which the upload is purged unless it receives more or is committed.
   @_alwaysEmitIntoClient
   public var expireTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", zoneId: String = "", recordType: String = "", sizeBytes: Int64 = 0, receivedBytes: Int64 = 0, receivedSha256: String = "", complete: Bool = false, expireTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, zoneId)
     fieldStorage.set(2, recordType)
@@ -72,60 +69,57 @@ public struct Upload: StoredMessage {
   }
 }
 
-public struct CreateUploadRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CreateUploadRequest", "zone_id:s device_id:s record_type:s size_bytes:l sha256:s strict:b request_id:s")
+public struct CreateUploadRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CreateUploadRequest", "zone_id:s device_id:s record_type:s size_bytes:l sha256:s strict:b request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The type of the asset that it is for.
   @_alwaysEmitIntoClient
   public var recordType: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// The size of the whole content, at most 250,000,000.
   @_alwaysEmitIntoClient
   public var sizeBytes: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// The SHA-256 of the whole content.
   @_alwaysEmitIntoClient
   public var sha256: String {
     get { fieldStorage.string(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// As in AssetPut.
   @_alwaysEmitIntoClient
   public var strict: Bool {
     get { fieldStorage.bool(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response, even if the upload was purged since.
   /// GetUpload returns the current state.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", deviceId: String = "", recordType: String = "", sizeBytes: Int64 = 0, sha256: String = "", strict: Bool = false, requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, deviceId)
     fieldStorage.set(2, recordType)
@@ -136,36 +130,30 @@ public struct CreateUploadRequest: StoredMessage {
   }
 }
 
-public struct CreateUploadResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CreateUploadResponse", "upload:m", [MessageField<Upload>.self])
+public struct CreateUploadResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CreateUploadResponse", "upload:m", [MessageField<Upload>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var upload: Upload? {
     get { fieldStorage.message(0).map(Upload.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(upload: Upload? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, upload?.fieldStorage)
   }
 }
 
-public struct UploadContentRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest", "start:m1 chunk:m1", [MessageField<UploadContentRequest.UploadStart>.self, MessageField<UploadContentRequest.UploadChunk>.self])
+public struct UploadContentRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest", "start:m1 chunk:m1", [MessageField<UploadContentRequest.UploadStart>.self, MessageField<UploadContentRequest.UploadChunk>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var message: Message? {
@@ -177,7 +165,7 @@ public struct UploadContentRequest: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .start(let value): fields.set(0, value.fieldStorage)
       case .chunk(let value): fields.set(1, value.fieldStorage)
@@ -188,7 +176,7 @@ public struct UploadContentRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(message: Message? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let message { self.message = message }
   }
 
@@ -198,164 +186,143 @@ public struct UploadContentRequest: StoredMessage {
   }
 
   /// UploadStart is the first message.
-  public struct UploadStart: StoredMessage {
-    public static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest.UploadStart", "upload_id:s offset:l")
+  public struct UploadStart: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest.UploadStart", "upload_id:s offset:l")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     @_alwaysEmitIntoClient
     public var uploadId: String {
       get { fieldStorage.string(0) }
-      set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+      set { uniqueStorage().set(0, newValue) }
     }
     /// The received bytes of the upload, or 0 to start over; otherwise OUT_OF_RANGE, reason OFFSET_MISMATCH, with the
     /// correct offset.
     @_alwaysEmitIntoClient
     public var offset: Int64 {
       get { fieldStorage.int64(1) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+      set { uniqueStorage().set(1, newValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(uploadId: String = "", offset: Int64 = 0) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, uploadId)
       fieldStorage.set(1, offset)
     }
   }
 
   /// UploadChunk is every other message: the next bytes.
-  public struct UploadChunk: StoredMessage {
-    public static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest.UploadChunk", "data:o encoding:e", [BytesField.self, EnumField<ChunkEncoding>.self])
+  public struct UploadChunk: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest.UploadChunk", "data:o encoding:e", [BytesField.self, EnumField<ChunkEncoding>.self])
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
     /// 1 byte to 128 KiB after decompression.
     @_alwaysEmitIntoClient
     public var data: [UInt8] {
       get { fieldStorage.object(0, BytesField.self)?.value ?? [] }
-      set { MessageStorage.unique(&fieldStorage).set(0, BytesField(newValue)) }
+      set { uniqueStorage().set(0, BytesField(newValue)) }
     }
     /// If it is not set, the bytes have IDENTITY.
     @_alwaysEmitIntoClient
     public var encoding: ChunkEncoding {
       get { ChunkEncoding(rawValue: fieldStorage.int32(1)) }
-      set { MessageStorage.unique(&fieldStorage).set(1, newValue.rawValue) }
+      set { uniqueStorage().set(1, newValue.rawValue) }
     }
 
     @_alwaysEmitIntoClient
     public init(data: [UInt8] = [], encoding: ChunkEncoding = ChunkEncoding()) {
-      fieldStorage = MessageStorage(Self.layout)
+      self.init()
       fieldStorage.set(0, BytesField(data))
       fieldStorage.set(1, encoding.rawValue)
     }
   }
 }
 
-public struct UploadContentResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.UploadContentResponse", "upload:m", [MessageField<Upload>.self])
+public struct UploadContentResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.UploadContentResponse", "upload:m", [MessageField<Upload>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var upload: Upload? {
     get { fieldStorage.message(0).map(Upload.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(upload: Upload? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, upload?.fieldStorage)
   }
 }
 
-public struct GetUploadRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetUploadRequest", "upload_id:s")
+public struct GetUploadRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetUploadRequest", "upload_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var uploadId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(uploadId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, uploadId)
   }
 }
 
-public struct GetUploadResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetUploadResponse", "upload:m", [MessageField<Upload>.self])
+public struct GetUploadResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetUploadResponse", "upload:m", [MessageField<Upload>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var upload: Upload? {
     get { fieldStorage.message(0).map(Upload.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(upload: Upload? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, upload?.fieldStorage)
   }
 }
 
-public struct CancelUploadRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CancelUploadRequest", "upload_id:s")
+public struct CancelUploadRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CancelUploadRequest", "upload_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var uploadId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(uploadId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, uploadId)
   }
 }
 
-public struct CancelUploadResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CancelUploadResponse", "")
+public struct CancelUploadResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CancelUploadResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 

@@ -4,36 +4,33 @@
 public import CampanileStorage
 
 /// StorageUse is the use of a quota. The content of every retained version counts with its full size.
-public struct StorageUse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.StorageUse", "used_bytes:l limit_bytes:l warning:b")
+public struct StorageUse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.StorageUse", "used_bytes:l limit_bytes:l warning:b")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var usedBytes: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var limitBytes: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether at least 80 % of the limit is used. When the limit is reached, new versions displace old ones. If there are
   /// none to displace, a change gets RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
   @_alwaysEmitIntoClient
   public var warning: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(usedBytes: Int64 = 0, limitBytes: Int64 = 0, warning: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, usedBytes)
     fieldStorage.set(1, limitBytes)
     fieldStorage.set(2, warning)
@@ -41,53 +38,50 @@ public struct StorageUse: StoredMessage {
 }
 
 /// Zone is a set of assets that change together. It is private to its user.
-public struct Zone: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.Zone", "id:s revision:l asset_count:i storage:m create_time:t update_time:t etag:s exports_notifications:b", [MessageField<StorageUse>.self])
+public struct Zone: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.Zone", "id:s revision:l asset_count:i storage:m create_time:t update_time:t etag:s exports_notifications:b", [MessageField<StorageUse>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`, not `.` or `..`. `ZentikSyncZone` exists for every user.
   @_alwaysEmitIntoClient
   public var id: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Incremented by every commit.
   @_alwaysEmitIntoClient
   public var revision: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var assetCount: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   @_alwaysEmitIntoClient
   public var storage: StorageUse? {
     get { fieldStorage.message(3).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue?.fieldStorage) }
+    set { uniqueStorage().set(3, newValue?.fieldStorage) }
   }
   @_alwaysEmitIntoClient
   public var createTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The time of the last commit.
   @_alwaysEmitIntoClient
   public var updateTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
   /// Changes with every commit and with `exports_notifications` (AIP-154).
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(6) }
-    set { MessageStorage.unique(&fieldStorage).set(6, newValue) }
+    set { uniqueStorage().set(6, newValue) }
   }
   /// Whether the service writes the user's notifications to `buckets.json` and `notifications.json` in this zone. True
   /// in `ZentikSyncZone` until a device changes one of these files, or UpdateZone sets it to false. False in other
@@ -95,12 +89,12 @@ public struct Zone: StoredMessage {
   @_alwaysEmitIntoClient
   public var exportsNotifications: Bool {
     get { fieldStorage.bool(7) }
-    set { MessageStorage.unique(&fieldStorage).set(7, newValue) }
+    set { uniqueStorage().set(7, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(id: String = "", revision: Int64 = 0, assetCount: Int32 = 0, storage: StorageUse? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", exportsNotifications: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, id)
     fieldStorage.set(1, revision)
     fieldStorage.set(2, assetCount)

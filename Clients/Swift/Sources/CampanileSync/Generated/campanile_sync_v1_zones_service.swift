@@ -5,38 +5,35 @@ public import CampanileCall
 public import CampanileStorage
 
 /// ZoneChange is one commit: a revision of a zone.
-public struct ZoneChange: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ZoneChange", "revision:l change_time:t device_id:s assets:o", [MessagesField<ChangedAsset>.self])
+public struct ZoneChange: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ZoneChange", "revision:l change_time:t device_id:s assets:o", [MessagesField<ChangedAsset>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var revision: Int64 {
     get { fieldStorage.int64(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Empty for exports by the service.
   @_alwaysEmitIntoClient
   public var deviceId: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Ordered by name.
   @_alwaysEmitIntoClient
   public var assets: [ChangedAsset] {
     get { fieldStorage.object(3, MessagesField<ChangedAsset>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, MessagesField<ChangedAsset>(newValue)) }
+    set { uniqueStorage().set(3, MessagesField<ChangedAsset>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, MessagesField<ChangedAsset>([])).value
     }
@@ -44,7 +41,7 @@ public struct ZoneChange: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(revision: Int64 = 0, changeTime: ProtoTimestamp? = nil, deviceId: String = "", assets: [ChangedAsset] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, revision)
     fieldStorage.set(1, changeTime)
     fieldStorage.set(2, deviceId)
@@ -53,14 +50,11 @@ public struct ZoneChange: StoredMessage {
 }
 
 /// ChangedAsset is the change of one asset in a commit.
-public struct ChangedAsset: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ChangedAsset", "asset:m1 asset_deleted:m1", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
+public struct ChangedAsset: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ChangedAsset", "asset:m1 asset_deleted:m1", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var change: Change? {
@@ -72,7 +66,7 @@ public struct ChangedAsset: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .asset(let value): fields.set(0, value.fieldStorage)
       case .assetDeleted(let value): fields.set(1, value.fieldStorage)
@@ -83,7 +77,7 @@ public struct ChangedAsset: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(change: Change? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     if let change { self.change = change }
   }
 
@@ -94,145 +88,127 @@ public struct ChangedAsset: StoredMessage {
   }
 }
 
-public struct CreateZoneRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CreateZoneRequest", "zone_id:s request_id:s")
+public struct CreateZoneRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CreateZoneRequest", "zone_id:s request_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// At most 64 characters; a repetition within 24 h returns the first response.
   @_alwaysEmitIntoClient
   public var requestId: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", requestId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, requestId)
   }
 }
 
-public struct CreateZoneResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.CreateZoneResponse", "zone:m", [MessageField<Zone>.self])
+public struct CreateZoneResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.CreateZoneResponse", "zone:m", [MessageField<Zone>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zone: Zone? {
     get { fieldStorage.message(0).map(Zone.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(zone: Zone? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zone?.fieldStorage)
   }
 }
 
-public struct GetZoneRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetZoneRequest", "zone_id:s")
+public struct GetZoneRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetZoneRequest", "zone_id:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
   }
 }
 
-public struct GetZoneResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.GetZoneResponse", "zone:m", [MessageField<Zone>.self])
+public struct GetZoneResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.GetZoneResponse", "zone:m", [MessageField<Zone>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zone: Zone? {
     get { fieldStorage.message(0).map(Zone.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(zone: Zone? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zone?.fieldStorage)
   }
 }
 
-public struct ListZonesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListZonesRequest", "page_size:i page_token:s")
+public struct ListZonesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListZonesRequest", "page_size:i page_token:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
   }
 }
 
-public struct ListZonesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListZonesResponse", "zones:o next_page_token:s storage:m", [MessagesField<Zone>.self, MessageField<StorageUse>.self])
+public struct ListZonesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListZonesResponse", "zones:o next_page_token:s storage:m", [MessagesField<Zone>.self, MessageField<StorageUse>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zones: [Zone] {
     get { fieldStorage.object(0, MessagesField<Zone>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<Zone>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<Zone>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<Zone>([])).value
     }
@@ -241,170 +217,155 @@ public struct ListZonesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// The storage use of all zones together.
   @_alwaysEmitIntoClient
   public var storage: StorageUse? {
     get { fieldStorage.message(2).map(StorageUse.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue?.fieldStorage) }
+    set { uniqueStorage().set(2, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(zones: [Zone] = [], nextPageToken: String = "", storage: StorageUse? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<Zone>(zones))
     fieldStorage.set(1, nextPageToken)
     fieldStorage.set(2, storage?.fieldStorage)
   }
 }
 
-public struct UpdateZoneRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.UpdateZoneRequest", "zone_id:s exports_notifications:b? etag:s")
+public struct UpdateZoneRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.UpdateZoneRequest", "zone_id:s exports_notifications:b? etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Absent keeps the value.
   @_alwaysEmitIntoClient
   public var exportsNotifications: Bool? {
     get { fieldStorage.has(1) ? fieldStorage.bool(1) : nil }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// If set, it must equal the zone's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", exportsNotifications: Bool? = nil, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, exportsNotifications)
     fieldStorage.set(2, etag)
   }
 }
 
-public struct UpdateZoneResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.UpdateZoneResponse", "zone:m", [MessageField<Zone>.self])
+public struct UpdateZoneResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.UpdateZoneResponse", "zone:m", [MessageField<Zone>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zone: Zone? {
     get { fieldStorage.message(0).map(Zone.init(fieldStorage:)) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue?.fieldStorage) }
+    set { uniqueStorage().set(0, newValue?.fieldStorage) }
   }
 
   @_alwaysEmitIntoClient
   public init(zone: Zone? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zone?.fieldStorage)
   }
 }
 
-public struct DeleteZoneRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.DeleteZoneRequest", "zone_id:s force:b etag:s")
+public struct DeleteZoneRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.DeleteZoneRequest", "zone_id:s force:b etag:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// Whether to delete a zone that has assets.
   @_alwaysEmitIntoClient
   public var force: Bool {
     get { fieldStorage.bool(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// If set, it must equal the zone's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   @_alwaysEmitIntoClient
   public var etag: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", force: Bool = false, etag: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, force)
     fieldStorage.set(2, etag)
   }
 }
 
-public struct DeleteZoneResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.DeleteZoneResponse", "")
+public struct DeleteZoneResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.DeleteZoneResponse", "")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
 }
 
-public struct ListZoneChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListZoneChangesRequest", "zone_id:s resume_token:s page_size:i from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
+public struct ListZoneChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListZoneChangesRequest", "zone_id:s resume_token:s page_size:i from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A token from a list of assets, from changes or from a watch. If empty, the response has no changes and a token of
   /// the present, unless `from_start` is set.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// 0 means 50; more than 1000 means 1000. A page ends early at 2000 changed assets.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
   /// changed before it are not among the changes: list them.
   @_alwaysEmitIntoClient
   public var fromStart: Bool {
     get { fieldStorage.bool(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Returns only assets of these record types; empty for all. A commit without such an asset is left out.
   @_alwaysEmitIntoClient
   public var recordTypes: [String] {
     get { fieldStorage.object(4, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(4, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(4, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(4) }
       yield &fields.change(4, ScalarsField<String>([])).value
     }
@@ -413,9 +374,9 @@ public struct ListZoneChangesRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var names: [String] {
     get { fieldStorage.object(5, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(5, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(5, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(5) }
       yield &fields.change(5, ScalarsField<String>([])).value
     }
@@ -423,7 +384,7 @@ public struct ListZoneChangesRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", resumeToken: String = "", pageSize: Int32 = 0, fromStart: Bool = false, recordTypes: [String] = [], names: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, pageSize)
@@ -433,22 +394,19 @@ public struct ListZoneChangesRequest: StoredMessage {
   }
 }
 
-public struct ListZoneChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListZoneChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<ZoneChange>.self])
+public struct ListZoneChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListZoneChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<ZoneChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Oldest first.
   @_alwaysEmitIntoClient
   public var changes: [ZoneChange] {
     get { fieldStorage.object(0, MessagesField<ZoneChange>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<ZoneChange>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<ZoneChange>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<ZoneChange>([])).value
     }
@@ -457,59 +415,56 @@ public struct ListZoneChangesResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Whether more changes are available now.
   @_alwaysEmitIntoClient
   public var hasMore: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(changes: [ZoneChange] = [], resumeToken: String = "", hasMore: Bool = false) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<ZoneChange>(changes))
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, hasMore)
   }
 }
 
-public struct WatchZoneChangesRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesRequest", "zone_id:s resume_token:s from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
+public struct WatchZoneChangesRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesRequest", "zone_id:s resume_token:s from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var zoneId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   /// A token from a list of assets, from changes or from a watch. If empty, the watch starts with the next change,
   /// unless `from_start` is set.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Starts with the oldest retained change instead of the present. Ignored with a `resume_token`. Assets that were last
   /// changed before it are not among the changes: list them.
   @_alwaysEmitIntoClient
   public var fromStart: Bool {
     get { fieldStorage.bool(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Sends only assets of these record types; empty for all. A commit without such an asset is left out.
   @_alwaysEmitIntoClient
   public var recordTypes: [String] {
     get { fieldStorage.object(3, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(3, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(3, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(3) }
       yield &fields.change(3, ScalarsField<String>([])).value
     }
@@ -518,9 +473,9 @@ public struct WatchZoneChangesRequest: StoredMessage {
   @_alwaysEmitIntoClient
   public var names: [String] {
     get { fieldStorage.object(4, ScalarsField<String>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(4, ScalarsField<String>(newValue)) }
+    set { uniqueStorage().set(4, ScalarsField<String>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(4) }
       yield &fields.change(4, ScalarsField<String>([])).value
     }
@@ -528,7 +483,7 @@ public struct WatchZoneChangesRequest: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(zoneId: String = "", resumeToken: String = "", fromStart: Bool = false, recordTypes: [String] = [], names: [String] = []) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, zoneId)
     fieldStorage.set(1, resumeToken)
     fieldStorage.set(2, fromStart)
@@ -537,20 +492,17 @@ public struct WatchZoneChangesRequest: StoredMessage {
   }
 }
 
-public struct WatchZoneChangesResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchZoneChangesResponse.WatchStarted>.self, MessageField<ZoneChange>.self])
+public struct WatchZoneChangesResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchZoneChangesResponse.WatchStarted>.self, MessageField<ZoneChange>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// Send it to resume after this event.
   @_alwaysEmitIntoClient
   public var resumeToken: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var event: Event? {
@@ -562,7 +514,7 @@ public struct WatchZoneChangesResponse: StoredMessage {
       }
     }
     set {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       switch newValue {
       case .started(let value): fields.set(1, value.fieldStorage)
       case .change(let value): fields.set(2, value.fieldStorage)
@@ -573,7 +525,7 @@ public struct WatchZoneChangesResponse: StoredMessage {
 
   @_alwaysEmitIntoClient
   public init(resumeToken: String = "", event: Event? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, resumeToken)
     if let event { self.event = event }
   }
@@ -584,69 +536,60 @@ public struct WatchZoneChangesResponse: StoredMessage {
   }
 
   /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: StoredMessage {
-    public static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesResponse.WatchStarted", "")
+  public struct WatchStarted: ProtoMessage, StoredMessage {
+    private static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesResponse.WatchStarted", "")
+    private var _storage: MessageStorage
 
-    public var fieldStorage: MessageStorage
-    public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-    @_alwaysEmitIntoClient
-    public init() { fieldStorage = MessageStorage(Self.layout) }
+    public init() { _storage = MessageStorage(Self.layout) }
 
   }
 }
 
-public struct ListSyncUsersRequest: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListSyncUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+public struct ListSyncUsersRequest: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListSyncUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   /// 0 means 50; more than 1000 means 1000.
   @_alwaysEmitIntoClient
   public var pageSize: Int32 {
     get { fieldStorage.int32(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var pageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   /// Returns only users whose id begins so.
   @_alwaysEmitIntoClient
   public var userIdPrefix: String {
     get { fieldStorage.string(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(pageSize: Int32 = 0, pageToken: String = "", userIdPrefix: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, pageSize)
     fieldStorage.set(1, pageToken)
     fieldStorage.set(2, userIdPrefix)
   }
 }
 
-public struct ListSyncUsersResponse: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.ListSyncUsersResponse", "users:o next_page_token:s", [MessagesField<SyncUser>.self])
+public struct ListSyncUsersResponse: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.ListSyncUsersResponse", "users:o next_page_token:s", [MessagesField<SyncUser>.self])
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var users: [SyncUser] {
     get { fieldStorage.object(0, MessagesField<SyncUser>.self)?.value ?? [] }
-    set { MessageStorage.unique(&fieldStorage).set(0, MessagesField<SyncUser>(newValue)) }
+    set { uniqueStorage().set(0, MessagesField<SyncUser>(newValue)) }
     _modify {
-      let fields = MessageStorage.unique(&fieldStorage)
+      let fields = uniqueStorage()
       defer { fields.changed(0) }
       yield &fields.change(0, MessagesField<SyncUser>([])).value
     }
@@ -654,64 +597,61 @@ public struct ListSyncUsersResponse: StoredMessage {
   @_alwaysEmitIntoClient
   public var nextPageToken: String {
     get { fieldStorage.string(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(users: [SyncUser] = [], nextPageToken: String = "") {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, MessagesField<SyncUser>(users))
     fieldStorage.set(1, nextPageToken)
   }
 }
 
 /// SyncUser is a user with zones or devices.
-public struct SyncUser: StoredMessage {
-  public static let layout = MessageLayout("campanile.sync.v1.SyncUser", "user_id:s zone_count:l device_count:l upload_count:l used_bytes:l change_time:t")
+public struct SyncUser: ProtoMessage, StoredMessage {
+  private static let layout = MessageLayout("campanile.sync.v1.SyncUser", "user_id:s zone_count:l device_count:l upload_count:l used_bytes:l change_time:t")
+  private var _storage: MessageStorage
 
-  public var fieldStorage: MessageStorage
-  public init(fieldStorage: MessageStorage) { self.fieldStorage = fieldStorage }
-
-  @_alwaysEmitIntoClient
-  public init() { fieldStorage = MessageStorage(Self.layout) }
+  public init() { _storage = MessageStorage(Self.layout) }
 
   @_alwaysEmitIntoClient
   public var userId: String {
     get { fieldStorage.string(0) }
-    set { MessageStorage.unique(&fieldStorage).set(0, newValue) }
+    set { uniqueStorage().set(0, newValue) }
   }
   @_alwaysEmitIntoClient
   public var zoneCount: Int64 {
     get { fieldStorage.int64(1) }
-    set { MessageStorage.unique(&fieldStorage).set(1, newValue) }
+    set { uniqueStorage().set(1, newValue) }
   }
   @_alwaysEmitIntoClient
   public var deviceCount: Int64 {
     get { fieldStorage.int64(2) }
-    set { MessageStorage.unique(&fieldStorage).set(2, newValue) }
+    set { uniqueStorage().set(2, newValue) }
   }
   /// Open uploads.
   @_alwaysEmitIntoClient
   public var uploadCount: Int64 {
     get { fieldStorage.int64(3) }
-    set { MessageStorage.unique(&fieldStorage).set(3, newValue) }
+    set { uniqueStorage().set(3, newValue) }
   }
   /// Stored bytes, with retained versions.
   @_alwaysEmitIntoClient
   public var usedBytes: Int64 {
     get { fieldStorage.int64(4) }
-    set { MessageStorage.unique(&fieldStorage).set(4, newValue) }
+    set { uniqueStorage().set(4, newValue) }
   }
   /// The newest change of a zone; absent without zones.
   @_alwaysEmitIntoClient
   public var changeTime: ProtoTimestamp? {
     get { fieldStorage.timestamp(5) }
-    set { MessageStorage.unique(&fieldStorage).set(5, newValue) }
+    set { uniqueStorage().set(5, newValue) }
   }
 
   @_alwaysEmitIntoClient
   public init(userId: String = "", zoneCount: Int64 = 0, deviceCount: Int64 = 0, uploadCount: Int64 = 0, usedBytes: Int64 = 0, changeTime: ProtoTimestamp? = nil) {
-    fieldStorage = MessageStorage(Self.layout)
+    self.init()
     fieldStorage.set(0, userId)
     fieldStorage.set(1, zoneCount)
     fieldStorage.set(2, deviceCount)
