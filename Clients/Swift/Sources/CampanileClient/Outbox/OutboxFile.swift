@@ -45,7 +45,14 @@ struct OutboxFile {
     defer { withExtendedLifetime(lock) {} }
     try refresh()
     let records = try body(journal)
-    guard !records.isEmpty else { return }
+    if !records.isEmpty { try store(records) }
+  }
+}
+
+// MARK: - With the lock
+
+extension OutboxFile {
+  private mutating func store(_ records: [OutboxRecord]) throws(RPCError) {
     let bytes = records.flatMap(\.bytes)
     do throws(RPCError) {
       try Self.write(bytes, to: descriptor, at: endBytes)
@@ -59,11 +66,7 @@ struct OutboxFile {
     for record in records { journal.apply(record) }
     if endBytes >= Self.compactionBytesMin, endBytes > 2 * journal.sizeBytes { try compact() }
   }
-}
 
-// MARK: - With the lock
-
-extension OutboxFile {
   /// Reads what other processes have appended, and cuts an incomplete record.
   private mutating func refresh() throws(RPCError) {
     var status = stat()

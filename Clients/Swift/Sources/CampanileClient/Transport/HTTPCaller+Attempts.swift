@@ -112,14 +112,17 @@ extension HTTPCaller {
   func authenticated<R>(
     _ body: (Credential?) async throws(RPCError) -> R
   ) async throws(RPCError) -> R {
-    let credential = try await credentials.credential()
-    do throws(RPCError) {
-      return try await body(credential)
-    } catch {
-      guard error.code == .unauthenticated, let credential,
-        let replacement = try await credentials.replacement(for: credential), replacement != credential
-      else { throw error }
-      return try await body(replacement)
+    var credential = try await credentials.credential()
+    var isReplaced = false
+    while true {
+      do throws(RPCError) {
+        return try await body(credential)
+      } catch {
+        guard error.code == .unauthenticated, !isReplaced, let refused = credential,
+          let replacement = try await credentials.replacement(for: refused), replacement != refused
+        else { throw error }
+        (credential, isReplaced) = (replacement, true)
+      }
     }
   }
 

@@ -3,7 +3,8 @@ import CampanileCall
 
 /// One attempt of a streaming call: waits for the head of the response, then forwards its messages.
 final class StreamAttempt: HTTPReceiver {
-  private struct State {
+  // A class, because the compiler's functions to copy such a struct are larger.
+  private final class State {
     var head: HTTPHead?
     /// The body of a refusal.
     var refusal: [UInt8] = []
@@ -12,6 +13,8 @@ final class StreamAttempt: HTTPReceiver {
     var failure: RPCError?
     var waiter: CheckedContinuation<RPCError?, Never>?
     var handle: (any HTTPRequestHandle)?
+
+    init(messageBytesMax: Int) { envelopes = EnvelopeReader(messageBytesMax: messageBytesMax) }
   }
 
   private let state: Locked<State>
@@ -19,7 +22,7 @@ final class StreamAttempt: HTTPReceiver {
 
   init(_ call: StreamCall, messageBytesMax: Int) {
     self.call = call
-    state = Locked(State(envelopes: EnvelopeReader(messageBytesMax: messageBytesMax)))
+    state = Locked(State(messageBytesMax: messageBytesMax))
   }
 
   /// Sends a request and returns once its response is a stream, whose messages `call` then receives.

@@ -3,7 +3,8 @@ import CampanileCall
 
 /// The responses of a streaming call: a bounded queue between the connection and the reader.
 final class StreamCall: StreamTransport {
-  private struct State {
+  // A class, because the compiler's functions to copy such a struct are larger.
+  private final class State {
     var unread: [StreamEvent] = []
     var nextIndex = 0
     var unreadBytes = 0
@@ -12,7 +13,7 @@ final class StreamCall: StreamTransport {
     /// Stop the request and the task that sent it.
     var stops: [@Sendable () -> Void] = []
 
-    mutating func takeFirst() -> StreamEvent? {
+    func takeFirst() -> StreamEvent? {
       guard nextIndex < unread.count else { return nil }
       let event = unread[nextIndex]
       if case .message(let bytes) = event { unreadBytes -= bytes.count }

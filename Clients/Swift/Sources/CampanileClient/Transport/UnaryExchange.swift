@@ -3,7 +3,8 @@ import CampanileCall
 
 /// One attempt of a unary call: collects the response up to a limit.
 final class UnaryExchange: HTTPReceiver {
-  private struct State {
+  // A class, because the compiler's functions to copy such a struct are larger.
+  private final class State {
     var head: HTTPHead?
     var body: [UInt8] = []
     var result: Result<[UInt8], RPCError>?

@@ -64,6 +64,19 @@ public struct Watch<Request: WatchRequest, Response: WatchResponse>: AsyncSequen
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
   public struct Iterator: AsyncIteratorProtocol {
+    private let position: Position
+
+    init(_ watch: Watch) { position = Position(watch) }
+
+    public mutating func next() async throws -> Element? { try await position.next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+      try await position.next(isolation: actor)
+    }
+  }
+
+  /// The state of an iteration. A class, because the compiler's functions to copy so large a struct add 9 kB to apps.
+  private final class Position {
     private let watch: Watch
     private var machine: WatchMachine
     private var stream: ResponseStream<Response>.Iterator?
@@ -79,9 +92,7 @@ public struct Watch<Request: WatchRequest, Response: WatchResponse>: AsyncSequen
       machine = WatchMachine(token: watch.request.resumeToken, backoff: watch.configuration.backoff)
     }
 
-    public mutating func next() async throws -> Element? { try await next(isolation: #isolation) }
-
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+    func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
       if let event = following {
         following = nil
         return event
@@ -107,7 +118,7 @@ public struct Watch<Request: WatchRequest, Response: WatchResponse>: AsyncSequen
     }
 
     /// Returns the next response of the current connection; `nil` at its end.
-    private mutating func response(_ actor: isolated (any Actor)?) async throws(RPCError) -> Response? {
+    private func response(_ actor: isolated (any Actor)?) async throws(RPCError) -> Response? {
       if stream == nil {
         var request = watch.request
         request.resumeToken = machine.token
@@ -119,7 +130,7 @@ public struct Watch<Request: WatchRequest, Response: WatchResponse>: AsyncSequen
       return try await stream?.next(isolation: actor)
     }
 
-    private mutating func event(_ response: Response) -> Element? {
+    private func event(_ response: Response) -> Element? {
       let token = response.resumeToken
       let kind = response.kind
       var isChange = false
@@ -138,7 +149,7 @@ public struct Watch<Request: WatchRequest, Response: WatchResponse>: AsyncSequen
     }
 
     /// Ends the connection. Returns an event if the next one has to wait.
-    private mutating func finish(_ error: RPCError?) throws -> Element? {
+    private func finish(_ error: RPCError?) throws -> Element? {
       stream = nil
       try Task.checkCancellation()
       let nowMs = watch.environment.nowMs()
