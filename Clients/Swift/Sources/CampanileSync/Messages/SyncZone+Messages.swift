@@ -76,6 +76,22 @@ extension SyncZone {
     try store.update { $0.isRegistered = true }
   }
 
+  /// Requests a background push for each change of the zone and each message that waits, while the app has no stream.
+  ///
+  /// The push goes to the device token that the app has registered for the installation, as by the registrar of
+  /// CampanileActivities. Call `SyncModel.refresh` when it arrives. Repeating the call has no further effect.
+  ///
+  /// - Parameters:
+  ///   - app: The bundle id of the app that is woken.
+  ///   - installationID: The installation's id at the registrar.
+  public func subscribe(app: String, installationID: String) async throws {
+    try await register()
+    _ = try await campanile.sync.devices.setSubscriptions(
+      .init(
+        deviceId: device.id, subscriptions: [.init(zoneId: zoneID)], wakesForUpdates: true, app: app,
+        installationId: installationID))
+  }
+
   private func received(
     _ update: SyncUpdate, _ handle: (CompanionMessage) async throws -> Void
   ) async throws {

@@ -104,6 +104,15 @@ import Testing
     #expect(error?.code == .permissionDenied || error?.code == .failedPrecondition)
   }
 
+  @Test func subscribedDeviceIsWokenByItsZoneAndItsMessages() async throws {
+    let watch = device("watch", try await newZone(), .reader)
+    for _ in 0..<2 { try await watch.subscribe(app: "com.example.sync", installationID: "watch-1") }
+    let devices = try await campanile.sync.devices.listSyncDevices(.init(pageSize: 1_000)).devices
+    let stored = try #require(devices.first { $0.id == watch.device.id })
+    #expect(stored.subscriptions == [.init(zoneId: watch.zoneID)] && stored.wakesForUpdates)
+    #expect(stored.app == "com.example.sync" && stored.installationId == "watch-1")
+  }
+
   @Test func messageArrivesOnceOverBothWays() async throws {
     let zoneID = try await newZone()
     let (phone, watch) = (device("phone", zoneID), device("watch", zoneID, .reader))
