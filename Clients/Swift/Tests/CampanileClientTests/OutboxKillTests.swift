@@ -34,14 +34,49 @@
     @Test func nothingIsLostOrReorderedByKills() async throws {
       let folder = try TestFolder()
       let (path, log) = (folder.path("outbox"), folder.path("log"))
+      let acknowledged = try killProcesses("outbox", path, log, bytesMax: 2_000)
+      let outbox = Outbox(path: path)
+      let left = FakeCaller()
+      #expect(try await outbox.sendNow(through: left) == 0)
+      #expect(try outbox.refusals().isEmpty)
+      let sentBefore = lines((try? Data(contentsOf: URL(fileURLWithPath: log))) ?? Data())
+      let sentLast = try left.requests.map { try CreateNotificationRequest(jsonString: $0).notification?.title ?? "" }
+      try check(acknowledged: acknowledged, sent: sentBefore + sentLast)
+    }
+
+    @Test(.enabled(if: Gateway.isThere)) func theGatewayHasEachCallOfKilledProcessesOnce() async throws {
+      let folder = try TestFolder()
+      let path = folder.path("outbox")
+      let campanile = try Gateway.campanile()
+      let service = campanile.notifications.service
+      let bucketID = try #require(try await service.createBucket(.init(bucket: .init(name: "Kills"))).bucket?.id)
+      let acknowledged = try killProcesses("gateway", path, bucketID, bytesMax: 200)
+      let outbox = Outbox(path: path)
+      #expect(try await outbox.sendNow(through: campanile.caller) == 0)
+      #expect(try outbox.refusals().isEmpty)
+      var request = ListNotificationsRequest(pageSize: 200, bucketId: bucketID)
+      var stored: [String] = []
+      repeat {
+        let page = try await service.listNotifications(request)
+        stored += page.notifications.map(\.title)
+        request.pageToken = page.nextPageToken
+      } while !request.pageToken.isEmpty
+      // Newest first.
+      #expect(Set(stored).count == stored.count)
+      try check(acknowledged: acknowledged, sent: stored.reversed())
+    }
+
+    /// Kills processes while they add and send calls, each after at most 50 + `bytesMax` bytes of output. Returns the
+    /// calls that they have reported as durable.
+    private func killProcesses(_ mode: String, _ path: String, _ place: String, bytesMax: Int) throws -> [String] {
       var random = SplitMix64(seed: 7)
       var acknowledged: [String] = []
       for round in 0..<Self.kills {
         // Two processes share the file; the first one is killed.
-        let other = try clientProcess("outbox", path, log, "\(round)b", "5")
-        let (process, output) = try clientProcess("outbox", path, log, "\(round)a", "100000")
+        let other = try clientProcess(mode, path, place, "\(round)b", "5")
+        let (process, output) = try clientProcess(mode, path, place, "\(round)a", "100000")
         var data = Data()
-        let enoughBytes = 50 + random.below(2_000)
+        let enoughBytes = 50 + random.below(bytesMax)
         while data.count < enoughBytes, case let chunk = output.availableData, !chunk.isEmpty { data.append(chunk) }
         kill(process.processIdentifier, SIGKILL)
         data.append(output.readDataToEndOfFile())
@@ -51,13 +86,7 @@
         other.process.waitUntilExit()
         #expect(other.process.terminationStatus == 0)
       }
-      let outbox = Outbox(path: path)
-      let left = FakeCaller()
-      #expect(try await outbox.sendNow(through: left) == 0)
-      #expect(try outbox.refusals().isEmpty)
-      let sentBefore = lines((try? Data(contentsOf: URL(fileURLWithPath: log))) ?? Data())
-      let sentLast = try left.requests.map { try CreateNotificationRequest(jsonString: $0).notification?.title ?? "" }
-      try check(acknowledged: acknowledged, sent: sentBefore + sentLast)
+      return acknowledged
     }
 
     /// Checks the texts `OBJECT NUMBER REQUEST_ID` of calls that were stored and sent.

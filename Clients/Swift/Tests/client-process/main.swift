@@ -9,6 +9,7 @@ import Foundation
 
 // A process that tests run alongside others and kill.
 //   client-process outbox PATH LOG OBJECT COUNT   adds calls to two objects, prints each once it is durable, and sends
+//   client-process gateway PATH BUCKET OBJECT COUNT   the same at the gateway of CAMPANILE_CLIENT_URL
 //   client-process renew PATH ISSUER COUNT        renews a credential of a store COUNT times
 let arguments = CommandLine.arguments
 
@@ -32,13 +33,12 @@ struct LoggingServer: JSONCaller {
   }
 }
 
-func runOutbox(path: String, log: String, object: String, count: Int) async throws {
+func runOutbox(path: String, server: some JSONCaller, bucketID: String, object: String, count: Int) async throws {
   let outbox = Outbox(path: path)
-  let server = LoggingServer(descriptor: open(log, O_WRONLY | O_CREAT | O_APPEND, 0o600))
   let sender = Task { try await outbox.run(through: server) { append("failed \($0)", to: STDERR_FILENO) } }
   for number in 0..<count {
     let title = "\(object)\(number % 2) \(number)"
-    let request = CreateNotificationRequest(notification: .init(title: title))
+    let request = CreateNotificationRequest(notification: .init(bucketId: bucketID, title: title))
     do throws(RPCError) {
       try outbox.add(NotificationsServiceMethods.createNotification, request, object: "\(object)\(number % 2)")
       append(title, to: STDOUT_FILENO)
@@ -73,7 +73,18 @@ func renew(path: String, issuer: String, count: Int) async throws {
 
 switch arguments.dropFirst().first {
 case "outbox":
-  try await runOutbox(path: arguments[2], log: arguments[3], object: arguments[4], count: Int(arguments[5]) ?? 0)
+  let server = LoggingServer(descriptor: open(arguments[3], O_WRONLY | O_CREAT | O_APPEND, 0o600))
+  try await runOutbox(
+    path: arguments[2], server: server, bucketID: "", object: arguments[4], count: Int(arguments[5]) ?? 0)
+case "gateway":
+  let variables = ProcessInfo.processInfo.environment
+  guard let url = URL(string: variables["CAMPANILE_CLIENT_URL"] ?? ""), let key = variables["CAMPANILE_CLIENT_KEY"]
+  else {
+    exit(64)
+  }
+  try await runOutbox(
+    path: arguments[2], server: Campanile(url, credentials: FixedCredential(key: key)).caller, bucketID: arguments[3],
+    object: arguments[4], count: Int(arguments[5]) ?? 0)
 case "renew": try await renew(path: arguments[2], issuer: arguments[3], count: Int(arguments[4]) ?? 0)
 default: exit(64)
 }
