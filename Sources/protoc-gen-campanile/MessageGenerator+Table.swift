@@ -27,9 +27,8 @@ extension MessageGenerator {
       return "\(field.field.name):\(letter)\(presence(field))"
     }
     let list = classes.isEmpty ? "" : ", [\(classes.joined(separator: ", "))]"
-    source.line(
-      "private static let layout = MessageLayout(\(literal(message.fullName)), "
-        + "\(literal(parts.joined(separator: " ")))\(list))")
+    let text = ([message.fullName] + parts).joined(separator: " ")
+    source.line("private static let layout = messageLayout(\(literal(text))\(list))")
   }
 
   /// Returns the letter of a field's slot and the class of its value, if it has one.

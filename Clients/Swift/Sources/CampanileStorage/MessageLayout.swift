@@ -1,9 +1,25 @@
 import CampanileCodec
 
+/// Creates the table of a message, which lives as long as the process.
+///
+/// A function with few arguments, because each message calls it.
+///
+/// - Parameters:
+///   - text: The full proto name and the fields, separated by spaces: `example.v1.Book title:s genre:e`. Each field is
+///     the proto's name, a colon, and a letter of `FieldKind`. A question mark follows if the field has presence, or the
+///     digit of its `oneof`.
+///   - classes: The class of each field that has one, in the same order.
+public func messageLayout(_ text: StaticString, _ classes: [FieldObject.Type]) -> MessageLayout {
+  MessageLayout(text, classes)
+}
+
+/// Creates the table of a message whose fields have no classes.
+public func messageLayout(_ text: StaticString) -> MessageLayout { MessageLayout(text, []) }
+
 /// The table of a message's fields, in the order of their numbers.
 public final class MessageLayout: Sendable {
   /// The full proto name.
-  let name: StaticString
+  let name: String
   nonisolated(unsafe) let fields: UnsafePointer<FieldEntry>
   let count: Int
   /// The fields whose slots have a string, and those whose slots have an object.
@@ -13,17 +29,12 @@ public final class MessageLayout: Sendable {
   /// One less than the number of `names`, which is a power of two.
   private let namesMask: Int
 
-  /// Creates the table, which lives as long as the process.
-  ///
-  /// - Parameters:
-  ///   - name: The full proto name.
-  ///   - text: The fields, separated by spaces: `bucket_id:s priority:e`. Each is the proto's name, a colon, and a
-  ///     letter of `FieldKind`. A question mark follows if the field has presence, or the digit of its `oneof`.
-  ///   - classes: The class of each field that has one, in the same order.
-  public init(_ name: StaticString, _ text: StaticString, _ classes: [FieldObject.Type] = []) {
-    self.name = name
+  /// Creates a table of `messageLayout`, whose text is generated: it is valid.
+  fileprivate init(_ text: StaticString, _ classes: [FieldObject.Type]) {
     let bytes = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    let parts = bytes.split(separator: UInt8(ascii: " "))
+    let texts = bytes.split(separator: UInt8(ascii: " "))
+    let parts = texts.dropFirst()
+    name = String(decoding: texts.first ?? bytes[...], as: UTF8.self)
     count = parts.count
     var classes = classes[...]
     let fields = UnsafeMutablePointer<FieldEntry>.allocate(capacity: max(1, count))

@@ -31,7 +31,7 @@ extension StoredMessage {
 }
 
 extension StoredMessage where Self: ProtoMessage {
-  public static var protoFullName: String { Self().fieldStorage.table.name.description }
+  public static var protoFullName: String { Self().fieldStorage.table.name }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     self.init()

@@ -416,7 +416,7 @@ public enum RoomPhase: ProtoEnum {
 
 /// Activity is a Live Activity of one user, on one or several of their devices.
 public struct Activity: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.Activity", "id:s app:s environment:s status:e origin:e content_state_json:s create_time:t update_time:t start_time:t expire_time:t scheduled_end_time:t end_time:t end_reason:e stale_time:t relevance_score:d? aps_timestamp:l update_token_count:i renews:b renewal_count:i channel_id:s etag:s timer:m1 room:m1 unread:m1 group_id:s pushes_stopped:b", [EnumField<ActivityStatus>.self, EnumField<ActivityOrigin>.self, EnumField<EndReason>.self, MessageField<TimerState>.self, MessageField<RoomState>.self, MessageField<UnreadState>.self])
+  private static let layout = messageLayout("campanile.activities.v1.Activity id:s app:s environment:s status:e origin:e content_state_json:s create_time:t update_time:t start_time:t expire_time:t scheduled_end_time:t end_time:t end_reason:e stale_time:t relevance_score:d? aps_timestamp:l update_token_count:i renews:b renewal_count:i channel_id:s etag:s timer:m1 room:m1 unread:m1 group_id:s pushes_stopped:b", [EnumField<ActivityStatus>.self, EnumField<ActivityOrigin>.self, EnumField<EndReason>.self, MessageField<TimerState>.self, MessageField<RoomState>.self, MessageField<UnreadState>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -614,7 +614,7 @@ public struct Activity: ProtoMessage, StoredMessage {
 /// Alert is a text that a device shows, with or without a sound. Each text is given either directly or by a
 /// localization key.
 public struct Alert: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.Alert", "title:s body:s title_loc_key:s title_loc_args:o loc_key:s loc_args:o sound:m", [ScalarsField<String>.self, ScalarsField<String>.self, MessageField<Sound>.self])
+  private static let layout = messageLayout("campanile.activities.v1.Alert title:s body:s title_loc_key:s title_loc_args:o loc_key:s loc_args:o sound:m", [ScalarsField<String>.self, ScalarsField<String>.self, MessageField<Sound>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -682,7 +682,7 @@ public struct Alert: ProtoMessage, StoredMessage {
 
 /// Sound is the sound of an alert.
 public struct Sound: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.Sound", "name:s critical:b volume:d?")
+  private static let layout = messageLayout("campanile.activities.v1.Sound name:s critical:b volume:d?")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -718,7 +718,7 @@ public struct Sound: ProtoMessage, StoredMessage {
 
 /// TimerState is the state of a timer, which determines its content-state.
 public struct TimerState: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TimerState", "start_time:t pause_time:t total_paused:o? duration:o? method_name:s session_type:e completes_by_itself:b ranks_by_itself:b url:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<TimerSessionType>.self])
+  private static let layout = messageLayout("campanile.activities.v1.TimerState start_time:t pause_time:t total_paused:o? duration:o? method_name:s session_type:e completes_by_itself:b ranks_by_itself:b url:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<TimerSessionType>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -792,7 +792,7 @@ public struct TimerState: ProtoMessage, StoredMessage {
 
 /// RoomState is the state of a chat room that an activity shows.
 public struct RoomState: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.RoomState", "room_id:s phase:e phase_start_time:t waiting_limit:o? url:s", [EnumField<RoomPhase>.self, ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.activities.v1.RoomState room_id:s phase:e phase_start_time:t waiting_limit:o? url:s", [EnumField<RoomPhase>.self, ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -839,7 +839,7 @@ public struct RoomState: ProtoMessage, StoredMessage {
 
 /// UnreadState configures how an activity shows the user's unread notifications.
 public struct UnreadState: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UnreadState", "items_max:i sequence:l url:s")
+  private static let layout = messageLayout("campanile.activities.v1.UnreadState items_max:i sequence:l url:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// ActivityChange is one change of an activity. The deletion of an ended activity after 7 days is not a change.
 public struct ActivityChange: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ActivityChange", "change_time:t activity_started:m1 activity_updated:m1 activity_ended:m1", [MessageField<Activity>.self, MessageField<Activity>.self, MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ActivityChange change_time:t activity_started:m1 activity_updated:m1 activity_ended:m1", [MessageField<Activity>.self, MessageField<Activity>.self, MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -53,7 +53,7 @@ public struct ActivityChange: ProtoMessage, StoredMessage {
 }
 
 public struct ListActivityChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListActivityChangesRequest", "resume_token:s page_size:i activity_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.ListActivityChangesRequest resume_token:s page_size:i activity_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -88,7 +88,7 @@ public struct ListActivityChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListActivityChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListActivityChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<ActivityChange>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListActivityChangesResponse changes:o resume_token:s has_more:b", [MessagesField<ActivityChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -127,7 +127,7 @@ public struct ListActivityChangesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchActivitiesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesRequest", "resume_token:s activity_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.WatchActivitiesRequest resume_token:s activity_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -154,7 +154,7 @@ public struct WatchActivitiesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchActivitiesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchActivitiesResponse.WatchStarted>.self, MessageField<ActivityChange>.self])
+  private static let layout = messageLayout("campanile.activities.v1.WatchActivitiesResponse resume_token:s started:m1 change:m1", [MessageField<WatchActivitiesResponse.WatchStarted>.self, MessageField<ActivityChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -198,7 +198,7 @@ public struct WatchActivitiesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.activities.v1.WatchActivitiesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.activities.v1.WatchActivitiesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// UpdateActivityGroupRequest changes at least one of state, alert, stale time and relevance score.
 public struct UpdateActivityGroupRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityGroupRequest", "app:s group_id:s content_state_json:s alert:m stale_time:t relevance_score:d? urgency:e page_size:i page_token:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
+  private static let layout = messageLayout("campanile.activities.v1.UpdateActivityGroupRequest app:s group_id:s content_state_json:s alert:m stale_time:t relevance_score:d? urgency:e page_size:i page_token:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -87,7 +87,7 @@ public struct UpdateActivityGroupRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateActivityGroupResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityGroupResponse", "updated_count:i skipped_count:i next_page_token:s")
+  private static let layout = messageLayout("campanile.activities.v1.UpdateActivityGroupResponse updated_count:i skipped_count:i next_page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -120,7 +120,7 @@ public struct UpdateActivityGroupResponse: ProtoMessage, StoredMessage {
 }
 
 public struct EndActivityGroupRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.EndActivityGroupRequest", "app:s group_id:s content_state_json:s dismissal_time:t alert:m page_size:i request_id:s", [MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.EndActivityGroupRequest app:s group_id:s content_state_json:s dismissal_time:t alert:m page_size:i request_id:s", [MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -180,7 +180,7 @@ public struct EndActivityGroupRequest: ProtoMessage, StoredMessage {
 }
 
 public struct EndActivityGroupResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.EndActivityGroupResponse", "ended_count:i has_more:b")
+  private static let layout = messageLayout("campanile.activities.v1.EndActivityGroupResponse ended_count:i has_more:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileMessages
 public import CampanileStorage
 
 public struct StartActivityRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StartActivityRequest", "activity_id:s app:s environment:s origin:e content_state_json:s attributes_type:s attributes_json:s alert:m installation_id:s start_time:t end_time:t stale_time:t relevance_score:d? renews:b channel_id:s request_id:s group_id:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StartActivityRequest activity_id:s app:s environment:s origin:e content_state_json:s attributes_type:s attributes_json:s alert:m installation_id:s start_time:t end_time:t stale_time:t relevance_score:d? renews:b channel_id:s request_id:s group_id:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -138,7 +138,7 @@ public struct StartActivityRequest: ProtoMessage, StoredMessage {
 }
 
 public struct StartActivityResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StartActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StartActivityResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -158,7 +158,7 @@ public struct StartActivityResponse: ProtoMessage, StoredMessage {
 
 /// UpdateActivityRequest changes at least one of state, alert, stale time and relevance score.
 public struct UpdateActivityRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityRequest", "activity_id:s content_state_json:s alert:m stale_time:t clear_stale_time:b relevance_score:d? clear_relevance_score:b urgency:e etag:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
+  private static let layout = messageLayout("campanile.activities.v1.UpdateActivityRequest activity_id:s content_state_json:s alert:m stale_time:t clear_stale_time:b relevance_score:d? clear_relevance_score:b urgency:e etag:s request_id:s", [MessageField<Alert>.self, EnumField<PushUrgency>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -242,7 +242,7 @@ public struct UpdateActivityRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateActivityResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UpdateActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.UpdateActivityResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -261,7 +261,7 @@ public struct UpdateActivityResponse: ProtoMessage, StoredMessage {
 }
 
 public struct BatchUpdateActivitiesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.BatchUpdateActivitiesRequest", "requests:o", [MessagesField<UpdateActivityRequest>.self])
+  private static let layout = messageLayout("campanile.activities.v1.BatchUpdateActivitiesRequest requests:o", [MessagesField<UpdateActivityRequest>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -287,7 +287,7 @@ public struct BatchUpdateActivitiesRequest: ProtoMessage, StoredMessage {
 
 /// BatchUpdateResult is the result of one entry.
 public struct BatchUpdateResult: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.BatchUpdateResult", "receipt:m1 error:m1", [MessageField<ActivityReceipt>.self, MessageField<BatchError>.self])
+  private static let layout = messageLayout("campanile.activities.v1.BatchUpdateResult receipt:m1 error:m1", [MessageField<ActivityReceipt>.self, MessageField<BatchError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -326,7 +326,7 @@ public struct BatchUpdateResult: ProtoMessage, StoredMessage {
 
 /// ActivityReceipt is the result of a successful change.
 public struct ActivityReceipt: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ActivityReceipt", "activity_id:s etag:s aps_timestamp:l")
+  private static let layout = messageLayout("campanile.activities.v1.ActivityReceipt activity_id:s etag:s aps_timestamp:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -357,7 +357,7 @@ public struct ActivityReceipt: ProtoMessage, StoredMessage {
 }
 
 public struct BatchUpdateActivitiesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.BatchUpdateActivitiesResponse", "results:o", [MessagesField<BatchUpdateResult>.self])
+  private static let layout = messageLayout("campanile.activities.v1.BatchUpdateActivitiesResponse results:o", [MessagesField<BatchUpdateResult>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -382,7 +382,7 @@ public struct BatchUpdateActivitiesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct EndActivityRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.EndActivityRequest", "activity_id:s content_state_json:s dismissal_time:t end_time:t alert:m etag:s", [MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.EndActivityRequest activity_id:s content_state_json:s dismissal_time:t end_time:t alert:m etag:s", [MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -437,7 +437,7 @@ public struct EndActivityRequest: ProtoMessage, StoredMessage {
 }
 
 public struct EndActivityResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.EndActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.EndActivityResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -456,7 +456,7 @@ public struct EndActivityResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SetActivityPushesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SetActivityPushesRequest", "activity_id:s enabled:b")
+  private static let layout = messageLayout("campanile.activities.v1.SetActivityPushesRequest activity_id:s enabled:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -483,7 +483,7 @@ public struct SetActivityPushesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SetActivityPushesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SetActivityPushesResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.SetActivityPushesResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -502,7 +502,7 @@ public struct SetActivityPushesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetActivityRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetActivityRequest", "activity_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.GetActivityRequest activity_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -521,7 +521,7 @@ public struct GetActivityRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetActivityResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetActivityResponse", "activity:m attributes_type:s attributes_json:s", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.GetActivityResponse activity:m attributes_type:s attributes_json:s", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -554,7 +554,7 @@ public struct GetActivityResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListActivitiesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListActivitiesRequest", "page_size:i page_token:s app:s include_ended:b")
+  private static let layout = messageLayout("campanile.activities.v1.ListActivitiesRequest page_size:i page_token:s app:s include_ended:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -594,7 +594,7 @@ public struct ListActivitiesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListActivitiesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListActivitiesResponse", "activities:o next_page_token:s resume_token:s", [MessagesField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListActivitiesResponse activities:o next_page_token:s resume_token:s", [MessagesField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -57,7 +57,7 @@ public enum MessageStoragePolicy: ProtoEnum {
 
 /// BroadcastChannel is a channel at APNs. It never changes.
 public struct BroadcastChannel: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.BroadcastChannel", "id:s app:s environment:s storage_policy:e", [EnumField<MessageStoragePolicy>.self])
+  private static let layout = messageLayout("campanile.activities.v1.BroadcastChannel id:s app:s environment:s storage_policy:e", [EnumField<MessageStoragePolicy>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -95,7 +95,7 @@ public struct BroadcastChannel: ProtoMessage, StoredMessage {
 }
 
 public struct CreateBroadcastChannelRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.CreateBroadcastChannelRequest", "app:s environment:s storage_policy:e request_id:s", [EnumField<MessageStoragePolicy>.self])
+  private static let layout = messageLayout("campanile.activities.v1.CreateBroadcastChannelRequest app:s environment:s storage_policy:e request_id:s", [EnumField<MessageStoragePolicy>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -133,7 +133,7 @@ public struct CreateBroadcastChannelRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateBroadcastChannelResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.CreateBroadcastChannelResponse", "channel:m", [MessageField<BroadcastChannel>.self])
+  private static let layout = messageLayout("campanile.activities.v1.CreateBroadcastChannelResponse channel:m", [MessageField<BroadcastChannel>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -152,7 +152,7 @@ public struct CreateBroadcastChannelResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetBroadcastChannelRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetBroadcastChannelRequest", "app:s environment:s channel_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.GetBroadcastChannelRequest app:s environment:s channel_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -183,7 +183,7 @@ public struct GetBroadcastChannelRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetBroadcastChannelResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetBroadcastChannelResponse", "channel:m", [MessageField<BroadcastChannel>.self])
+  private static let layout = messageLayout("campanile.activities.v1.GetBroadcastChannelResponse channel:m", [MessageField<BroadcastChannel>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -202,7 +202,7 @@ public struct GetBroadcastChannelResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListBroadcastChannelsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListBroadcastChannelsRequest", "app:s environment:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.activities.v1.ListBroadcastChannelsRequest app:s environment:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -240,7 +240,7 @@ public struct ListBroadcastChannelsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListBroadcastChannelsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListBroadcastChannelsResponse", "channels:o next_page_token:s", [MessagesField<BroadcastChannel>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListBroadcastChannelsResponse channels:o next_page_token:s", [MessagesField<BroadcastChannel>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -270,7 +270,7 @@ public struct ListBroadcastChannelsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteBroadcastChannelRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DeleteBroadcastChannelRequest", "app:s environment:s channel_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.DeleteBroadcastChannelRequest app:s environment:s channel_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -301,7 +301,7 @@ public struct DeleteBroadcastChannelRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteBroadcastChannelResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DeleteBroadcastChannelResponse", "")
+  private static let layout = messageLayout("campanile.activities.v1.DeleteBroadcastChannelResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -309,7 +309,7 @@ public struct DeleteBroadcastChannelResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SendBroadcastRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SendBroadcastRequest", "app:s environment:s channel_id:s payload_json:s expire_time:t urgency:e request_id:s", [EnumField<PushUrgency>.self])
+  private static let layout = messageLayout("campanile.activities.v1.SendBroadcastRequest app:s environment:s channel_id:s payload_json:s expire_time:t urgency:e request_id:s", [EnumField<PushUrgency>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -369,7 +369,7 @@ public struct SendBroadcastRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SendBroadcastResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SendBroadcastResponse", "apns_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.SendBroadcastResponse apns_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

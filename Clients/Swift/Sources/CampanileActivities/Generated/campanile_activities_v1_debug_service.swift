@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct GetActivityStatusRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetActivityStatusRequest", "user_id:s app:s")
+  private static let layout = messageLayout("campanile.activities.v1.GetActivityStatusRequest user_id:s app:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -30,7 +30,7 @@ public struct GetActivityStatusRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetActivityStatusResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetActivityStatusResponse", "can_start_remotely:b live_count:i device_token_count:i push_to_start_token_count:i update_token_count:i")
+  private static let layout = messageLayout("campanile.activities.v1.GetActivityStatusResponse can_start_remotely:b live_count:i device_token_count:i push_to_start_token_count:i update_token_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -74,7 +74,7 @@ public struct GetActivityStatusResponse: ProtoMessage, StoredMessage {
 }
 
 public struct TestStartRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestStartRequest", "user_id:s app:s environment:s origin:e request_id:s", [EnumField<ActivityOrigin>.self])
+  private static let layout = messageLayout("campanile.activities.v1.TestStartRequest user_id:s app:s environment:s origin:e request_id:s", [EnumField<ActivityOrigin>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -119,7 +119,7 @@ public struct TestStartRequest: ProtoMessage, StoredMessage {
 }
 
 public struct TestStartResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestStartResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.TestStartResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -138,7 +138,7 @@ public struct TestStartResponse: ProtoMessage, StoredMessage {
 }
 
 public struct TestToConnectedRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestToConnectedRequest", "user_id:s app:s")
+  private static let layout = messageLayout("campanile.activities.v1.TestToConnectedRequest user_id:s app:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -163,7 +163,7 @@ public struct TestToConnectedRequest: ProtoMessage, StoredMessage {
 }
 
 public struct TestToConnectedResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestToConnectedResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.TestToConnectedResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -182,7 +182,7 @@ public struct TestToConnectedResponse: ProtoMessage, StoredMessage {
 }
 
 public struct TestToWaitingRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestToWaitingRequest", "user_id:s app:s")
+  private static let layout = messageLayout("campanile.activities.v1.TestToWaitingRequest user_id:s app:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -207,7 +207,7 @@ public struct TestToWaitingRequest: ProtoMessage, StoredMessage {
 }
 
 public struct TestToWaitingResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestToWaitingResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.TestToWaitingResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -226,7 +226,7 @@ public struct TestToWaitingResponse: ProtoMessage, StoredMessage {
 }
 
 public struct TestEndRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestEndRequest", "user_id:s app:s request_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.TestEndRequest user_id:s app:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -258,7 +258,7 @@ public struct TestEndRequest: ProtoMessage, StoredMessage {
 }
 
 public struct TestEndResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.TestEndResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.TestEndResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -277,7 +277,7 @@ public struct TestEndResponse: ProtoMessage, StoredMessage {
 }
 
 public struct EndAllActivitiesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.EndAllActivitiesRequest", "user_id:s request_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.EndAllActivitiesRequest user_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -303,7 +303,7 @@ public struct EndAllActivitiesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct EndAllActivitiesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.EndAllActivitiesResponse", "ended_count:i")
+  private static let layout = messageLayout("campanile.activities.v1.EndAllActivitiesResponse ended_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

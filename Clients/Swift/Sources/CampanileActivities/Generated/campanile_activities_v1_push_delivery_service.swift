@@ -244,7 +244,7 @@ public enum ApnsPushType: ProtoEnum {
 
 /// Push is a push and its progress.
 public struct Push: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.Push", "apns_id:s status:e action:e app:s environment:s user_id:s activity_id:s push_type:e urgency:e attempt_count:i http_status:i reason:s queue_time:t settle_time:t latency:o? trace_id:s due_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self, EnumField<ApnsPushType>.self, EnumField<PushUrgency>.self, ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.activities.v1.Push apns_id:s status:e action:e app:s environment:s user_id:s activity_id:s push_type:e urgency:e attempt_count:i http_status:i reason:s queue_time:t settle_time:t latency:o? trace_id:s due_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self, EnumField<ApnsPushType>.self, EnumField<PushUrgency>.self, ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -375,7 +375,7 @@ public struct Push: ProtoMessage, StoredMessage {
 }
 
 public struct GetPushRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetPushRequest", "apns_id:s include_payload:b")
+  private static let layout = messageLayout("campanile.activities.v1.GetPushRequest apns_id:s include_payload:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -401,7 +401,7 @@ public struct GetPushRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetPushResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetPushResponse", "push:m payload_json:s", [MessageField<Push>.self])
+  private static let layout = messageLayout("campanile.activities.v1.GetPushResponse push:m payload_json:s", [MessageField<Push>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -427,7 +427,7 @@ public struct GetPushResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListPushesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListPushesRequest", "user_id:s activity_id:s page_size:i page_token:s status:e action:e app:s reason:s start_time:t end_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListPushesRequest user_id:s activity_id:s page_size:i page_token:s status:e action:e app:s reason:s start_time:t end_time:t token_id:s", [EnumField<PushStatus>.self, EnumField<PushAction>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -516,7 +516,7 @@ public struct ListPushesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListPushesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListPushesResponse", "pushes:o next_page_token:s resume_token:s", [MessagesField<Push>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListPushesResponse pushes:o next_page_token:s resume_token:s", [MessagesField<Push>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -553,7 +553,7 @@ public struct ListPushesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchPushesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.WatchPushesRequest", "resume_token:s user_id:s activity_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.WatchPushesRequest resume_token:s user_id:s activity_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -587,7 +587,7 @@ public struct WatchPushesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchPushesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.WatchPushesResponse", "resume_token:s started:m1 push:m1", [MessageField<WatchPushesResponse.WatchStarted>.self, MessageField<Push>.self])
+  private static let layout = messageLayout("campanile.activities.v1.WatchPushesResponse resume_token:s started:m1 push:m1", [MessageField<WatchPushesResponse.WatchStarted>.self, MessageField<Push>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -631,7 +631,7 @@ public struct WatchPushesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.activities.v1.WatchPushesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.activities.v1.WatchPushesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -640,7 +640,7 @@ public struct WatchPushesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListActivityUsersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListActivityUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+  private static let layout = messageLayout("campanile.activities.v1.ListActivityUsersRequest page_size:i page_token:s user_id_prefix:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -673,7 +673,7 @@ public struct ListActivityUsersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListActivityUsersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListActivityUsersResponse", "users:o next_page_token:s", [MessagesField<ActivityUser>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListActivityUsersResponse users:o next_page_token:s", [MessagesField<ActivityUser>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -704,7 +704,7 @@ public struct ListActivityUsersResponse: ProtoMessage, StoredMessage {
 
 /// ActivityUser is a user with activities or tokens.
 public struct ActivityUser: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ActivityUser", "user_id:s activity_count:l token_count:l change_time:t")
+  private static let layout = messageLayout("campanile.activities.v1.ActivityUser user_id:s activity_count:l token_count:l change_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -744,7 +744,7 @@ public struct ActivityUser: ProtoMessage, StoredMessage {
 }
 
 public struct ListDeadLettersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListDeadLettersRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.activities.v1.ListDeadLettersRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -770,7 +770,7 @@ public struct ListDeadLettersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListDeadLettersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListDeadLettersResponse", "pushes:o next_page_token:s", [MessagesField<Push>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListDeadLettersResponse pushes:o next_page_token:s", [MessagesField<Push>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -800,7 +800,7 @@ public struct ListDeadLettersResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ReplayDeadLettersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ReplayDeadLettersRequest", "apns_ids:o request_id:s", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ReplayDeadLettersRequest apns_ids:o request_id:s", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -831,7 +831,7 @@ public struct ReplayDeadLettersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ReplayDeadLettersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ReplayDeadLettersResponse", "replayed_count:i superseded_count:i missing_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ReplayDeadLettersResponse replayed_count:i superseded_count:i missing_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -870,7 +870,7 @@ public struct ReplayDeadLettersResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteDeadLettersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DeleteDeadLettersRequest", "apns_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.DeleteDeadLettersRequest apns_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -894,7 +894,7 @@ public struct DeleteDeadLettersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteDeadLettersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DeleteDeadLettersResponse", "deleted_count:i missing_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.DeleteDeadLettersResponse deleted_count:i missing_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -925,7 +925,7 @@ public struct DeleteDeadLettersResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListPushStatisticsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListPushStatisticsRequest", "app:s start_time:t end_time:t page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.activities.v1.ListPushStatisticsRequest app:s start_time:t end_time:t page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -971,7 +971,7 @@ public struct ListPushStatisticsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListPushStatisticsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListPushStatisticsResponse", "hours:o next_page_token:s", [MessagesField<PushStatistics>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListPushStatisticsResponse hours:o next_page_token:s", [MessagesField<PushStatistics>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1003,7 +1003,7 @@ public struct ListPushStatisticsResponse: ProtoMessage, StoredMessage {
 
 /// PushStatistics counts an app's pushes of one hour.
 public struct PushStatistics: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PushStatistics", "app:s start_time:t accepted_count:l rejected_counts:o retired_token_count:l coalesced_count:l retried_count:l dead_letter_count:l expired_count:l without_token_count:l latency_p50:o? latency_p90:o? latency_p99:o?", [MapField<Int64>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.activities.v1.PushStatistics app:s start_time:t accepted_count:l rejected_counts:o retired_token_count:l coalesced_count:l retried_count:l dead_letter_count:l expired_count:l without_token_count:l latency_p50:o? latency_p90:o? latency_p99:o?", [MapField<Int64>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -86,7 +86,7 @@ public enum PushTokenKind: ProtoEnum {
 /// PushToken is a token, of which only a part is returned. One token of each kind is stored for each installation, app,
 /// activity and control.
 public struct PushToken: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PushToken", "id:s kind:e app:s environment:s installation_id:s activity_id:s attributes_type:s redacted_token:s size_bytes:i token_time:t register_time:t use_time:t retire_time:t retire_reason:s os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
+  private static let layout = messageLayout("campanile.activities.v1.PushToken id:s kind:e app:s environment:s installation_id:s activity_id:s attributes_type:s redacted_token:s size_bytes:i token_time:t register_time:t use_time:t retire_time:t retire_reason:s os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -212,7 +212,7 @@ public struct PushToken: ProtoMessage, StoredMessage {
 
 /// OsVersion is a version of iOS or iPadOS.
 public struct OsVersion: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.OsVersion", "major:i minor:i patch:i")
+  private static let layout = messageLayout("campanile.activities.v1.OsVersion major:i minor:i patch:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -243,7 +243,7 @@ public struct OsVersion: ProtoMessage, StoredMessage {
 }
 
 public struct RegisterPushTokenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.RegisterPushTokenRequest", "kind:e token:s app:s environment:s installation_id:s activity_id:s attributes_type:s token_time:t os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
+  private static let layout = messageLayout("campanile.activities.v1.RegisterPushTokenRequest kind:e token:s app:s environment:s installation_id:s activity_id:s attributes_type:s token_time:t os_version:m frequent_pushes_enabled:b? control_id:s", [EnumField<PushTokenKind>.self, MessageField<OsVersion>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -333,7 +333,7 @@ public struct RegisterPushTokenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RegisterPushTokenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.RegisterPushTokenResponse", "token:m superseded:b", [MessageField<PushToken>.self])
+  private static let layout = messageLayout("campanile.activities.v1.RegisterPushTokenResponse token:m superseded:b", [MessageField<PushToken>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -359,7 +359,7 @@ public struct RegisterPushTokenResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateInstallationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UpdateInstallationRequest", "app:s installation_id:s os_version:m frequent_pushes_enabled:b?", [MessageField<OsVersion>.self])
+  private static let layout = messageLayout("campanile.activities.v1.UpdateInstallationRequest app:s installation_id:s os_version:m frequent_pushes_enabled:b?", [MessageField<OsVersion>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -401,7 +401,7 @@ public struct UpdateInstallationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateInstallationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.UpdateInstallationResponse", "token_count:i")
+  private static let layout = messageLayout("campanile.activities.v1.UpdateInstallationResponse token_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -421,7 +421,7 @@ public struct UpdateInstallationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetActivityPushTokenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetActivityPushTokenRequest", "activity_id:s installation_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.GetActivityPushTokenRequest activity_id:s installation_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -447,7 +447,7 @@ public struct GetActivityPushTokenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetActivityPushTokenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetActivityPushTokenResponse", "token:s")
+  private static let layout = messageLayout("campanile.activities.v1.GetActivityPushTokenResponse token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -467,7 +467,7 @@ public struct GetActivityPushTokenResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetPushTokenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetPushTokenRequest", "token_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.GetPushTokenRequest token_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -486,7 +486,7 @@ public struct GetPushTokenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetPushTokenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.GetPushTokenResponse", "token:m", [MessageField<PushToken>.self])
+  private static let layout = messageLayout("campanile.activities.v1.GetPushTokenResponse token:m", [MessageField<PushToken>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -505,7 +505,7 @@ public struct GetPushTokenResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListPushTokensRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListPushTokensRequest", "page_size:i page_token:s include_retired:b")
+  private static let layout = messageLayout("campanile.activities.v1.ListPushTokensRequest page_size:i page_token:s include_retired:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -538,7 +538,7 @@ public struct ListPushTokensRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListPushTokensResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListPushTokensResponse", "tokens:o next_page_token:s", [MessagesField<PushToken>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListPushTokensResponse tokens:o next_page_token:s", [MessagesField<PushToken>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -568,7 +568,7 @@ public struct ListPushTokensResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeletePushTokenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DeletePushTokenRequest", "token_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.DeletePushTokenRequest token_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -587,7 +587,7 @@ public struct DeletePushTokenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeletePushTokenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DeletePushTokenResponse", "")
+  private static let layout = messageLayout("campanile.activities.v1.DeletePushTokenResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

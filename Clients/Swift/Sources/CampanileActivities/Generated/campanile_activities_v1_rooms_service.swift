@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct JoinRoomRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.JoinRoomRequest", "app:s environment:s room_id:s activity_id:s origin:e waiting_limit:o? attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.JoinRoomRequest app:s environment:s room_id:s activity_id:s origin:e waiting_limit:o? attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -108,7 +108,7 @@ public struct JoinRoomRequest: ProtoMessage, StoredMessage {
 }
 
 public struct JoinRoomResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.JoinRoomResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.JoinRoomResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -127,7 +127,7 @@ public struct JoinRoomResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ReportPeerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ReportPeerRequest", "app:s room_id:s connected:b alert:m", [MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ReportPeerRequest app:s room_id:s connected:b alert:m", [MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -167,7 +167,7 @@ public struct ReportPeerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ReportPeerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ReportPeerResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ReportPeerResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -187,7 +187,7 @@ public struct ReportPeerResponse: ProtoMessage, StoredMessage {
 }
 
 public struct LeaveRoomRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.LeaveRoomRequest", "app:s room_id:s request_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.LeaveRoomRequest app:s room_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -219,7 +219,7 @@ public struct LeaveRoomRequest: ProtoMessage, StoredMessage {
 }
 
 public struct LeaveRoomResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.LeaveRoomResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.LeaveRoomResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -239,7 +239,7 @@ public struct LeaveRoomResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DisconnectRoomsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DisconnectRoomsRequest", "app:s request_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.DisconnectRoomsRequest app:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -265,7 +265,7 @@ public struct DisconnectRoomsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DisconnectRoomsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.DisconnectRoomsResponse", "ended_count:i")
+  private static let layout = messageLayout("campanile.activities.v1.DisconnectRoomsResponse ended_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -7,7 +7,7 @@ public import CampanileStorage
 /// SigningKey describes the use of a key. In a directory of keys, `AuthKey_<key id>.json` next to the key file contains
 /// one.
 public struct SigningKey: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SigningKey", "team_id:s key_id:s environments:o apps:o token_time:t", [ScalarsField<String>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.SigningKey team_id:s key_id:s environments:o apps:o token_time:t", [ScalarsField<String>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -64,7 +64,7 @@ public struct SigningKey: ProtoMessage, StoredMessage {
 }
 
 public struct SignProviderTokenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SignProviderTokenRequest", "key_id:s team_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.SignProviderTokenRequest key_id:s team_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -90,7 +90,7 @@ public struct SignProviderTokenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SignProviderTokenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SignProviderTokenResponse", "token:s issue_time:t renew_time:t")
+  private static let layout = messageLayout("campanile.activities.v1.SignProviderTokenResponse token:s issue_time:t renew_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -123,7 +123,7 @@ public struct SignProviderTokenResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PutSigningKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PutSigningKeyRequest", "key:m private_key_pem:s", [MessageField<SigningKey>.self])
+  private static let layout = messageLayout("campanile.activities.v1.PutSigningKeyRequest key:m private_key_pem:s", [MessageField<SigningKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -149,7 +149,7 @@ public struct PutSigningKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PutSigningKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PutSigningKeyResponse", "key:m", [MessageField<SigningKey>.self])
+  private static let layout = messageLayout("campanile.activities.v1.PutSigningKeyResponse key:m", [MessageField<SigningKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -168,7 +168,7 @@ public struct PutSigningKeyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListSigningKeysRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListSigningKeysRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.activities.v1.ListSigningKeysRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -194,7 +194,7 @@ public struct ListSigningKeysRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListSigningKeysResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ListSigningKeysResponse", "keys:o next_page_token:s", [MessagesField<SigningKey>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ListSigningKeysResponse keys:o next_page_token:s", [MessagesField<SigningKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -224,7 +224,7 @@ public struct ListSigningKeysResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeSigningKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.RevokeSigningKeyRequest", "key_id:s team_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.RevokeSigningKeyRequest key_id:s team_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -250,7 +250,7 @@ public struct RevokeSigningKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeSigningKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.RevokeSigningKeyResponse", "")
+  private static let layout = messageLayout("campanile.activities.v1.RevokeSigningKeyResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

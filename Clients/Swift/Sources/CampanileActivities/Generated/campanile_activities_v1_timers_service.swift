@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct StartTimerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StartTimerRequest", "activity_id:s app:s environment:s origin:e method_name:s session_type:e duration:o? start_time:t completes_by_itself:b attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, EnumField<TimerSessionType>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StartTimerRequest activity_id:s app:s environment:s origin:e method_name:s session_type:e duration:o? start_time:t completes_by_itself:b attributes_type:s attributes_json:s alert:m installation_id:s stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, EnumField<TimerSessionType>.self, ValueField<ProtoDuration>.self, MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -128,7 +128,7 @@ public struct StartTimerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct StartTimerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StartTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StartTimerResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -147,7 +147,7 @@ public struct StartTimerResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PauseTimerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PauseTimerRequest", "activity_id:s request_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.PauseTimerRequest activity_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -173,7 +173,7 @@ public struct PauseTimerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PauseTimerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PauseTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.PauseTimerResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -192,7 +192,7 @@ public struct PauseTimerResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ResumeTimerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ResumeTimerRequest", "activity_id:s request_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.ResumeTimerRequest activity_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -218,7 +218,7 @@ public struct ResumeTimerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ResumeTimerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ResumeTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ResumeTimerResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -237,7 +237,7 @@ public struct ResumeTimerResponse: ProtoMessage, StoredMessage {
 }
 
 public struct StopTimerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StopTimerRequest", "activity_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.StopTimerRequest activity_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -256,7 +256,7 @@ public struct StopTimerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct StopTimerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StopTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StopTimerResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -275,7 +275,7 @@ public struct StopTimerResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CompleteTimerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.CompleteTimerRequest", "activity_id:s")
+  private static let layout = messageLayout("campanile.activities.v1.CompleteTimerRequest activity_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -294,7 +294,7 @@ public struct CompleteTimerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CompleteTimerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.CompleteTimerResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.CompleteTimerResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -72,7 +72,7 @@ public enum InterruptionLevel: ProtoEnum {
 }
 
 public struct StartUnreadActivityRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StartUnreadActivityRequest", "activity_id:s app:s environment:s origin:e items_max:i attributes_type:s attributes_json:s alert:m installation_id:s renews:b stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StartUnreadActivityRequest activity_id:s app:s environment:s origin:e items_max:i attributes_type:s attributes_json:s alert:m installation_id:s renews:b stale_time:t relevance_score:d? request_id:s url:s", [EnumField<ActivityOrigin>.self, MessageField<Alert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -174,7 +174,7 @@ public struct StartUnreadActivityRequest: ProtoMessage, StoredMessage {
 }
 
 public struct StartUnreadActivityResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.StartUnreadActivityResponse", "activity:m", [MessageField<Activity>.self])
+  private static let layout = messageLayout("campanile.activities.v1.StartUnreadActivityResponse activity:m", [MessageField<Activity>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -193,7 +193,7 @@ public struct StartUnreadActivityResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PutUnreadSummaryRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PutUnreadSummaryRequest", "user_id:s summary:m sequence:l", [MessageField<UnreadSummary>.self])
+  private static let layout = messageLayout("campanile.activities.v1.PutUnreadSummaryRequest user_id:s summary:m sequence:l", [MessageField<UnreadSummary>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -227,7 +227,7 @@ public struct PutUnreadSummaryRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PutUnreadSummaryResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.PutUnreadSummaryResponse", "accepted:b activity_count:i known_sequence:l")
+  private static let layout = messageLayout("campanile.activities.v1.PutUnreadSummaryResponse accepted:b activity_count:i known_sequence:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -262,7 +262,7 @@ public struct PutUnreadSummaryResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SendAlertRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SendAlertRequest", "user_id:s alert_id:s notification_id:s app:s alert:m subtitle:s? badge:i? category:s thread_id:s interruption_level:e mutable_content:b content_available:b data_json:s collapse_id:s expire_time:t urgency:e subtitle_loc_key:s subtitle_loc_args:o launch_image:s relevance_score:d? filter_criteria:s target_content_id:s payload_json:s receipt_key:o installation_id:s", [MessageField<Alert>.self, EnumField<InterruptionLevel>.self, EnumField<PushUrgency>.self, ScalarsField<String>.self, BytesField.self])
+  private static let layout = messageLayout("campanile.activities.v1.SendAlertRequest user_id:s alert_id:s notification_id:s app:s alert:m subtitle:s? badge:i? category:s thread_id:s interruption_level:e mutable_content:b content_available:b data_json:s collapse_id:s expire_time:t urgency:e subtitle_loc_key:s subtitle_loc_args:o launch_image:s relevance_score:d? filter_criteria:s target_content_id:s payload_json:s receipt_key:o installation_id:s", [MessageField<Alert>.self, EnumField<InterruptionLevel>.self, EnumField<PushUrgency>.self, ScalarsField<String>.self, BytesField.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -454,7 +454,7 @@ public struct SendAlertRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SendAlertResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.SendAlertResponse", "apns_ids:o repeated_alert:b", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.SendAlertResponse apns_ids:o repeated_alert:b", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -58,7 +58,7 @@ public enum WidgetKind: ProtoEnum {
 }
 
 public struct ReloadWidgetsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ReloadWidgetsRequest", "user_id:s app:s kind:e control_id:s request_id:s", [EnumField<WidgetKind>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ReloadWidgetsRequest user_id:s app:s kind:e control_id:s request_id:s", [EnumField<WidgetKind>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -105,7 +105,7 @@ public struct ReloadWidgetsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ReloadWidgetsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.activities.v1.ReloadWidgetsResponse", "apns_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.activities.v1.ReloadWidgetsResponse apns_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -132,7 +132,7 @@ public enum AttendanceSource: ProtoEnum {
 
 /// Attendance is the status of one member at one meeting. There is at most one for each pair.
 public struct Attendance: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.Attendance", "member_id:s meeting_id:s status:e source:e recorded_by:s update_time:t etag:s event_time:t", [EnumField<AttendanceStatus>.self, EnumField<AttendanceSource>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.Attendance member_id:s meeting_id:s status:e source:e recorded_by:s update_time:t etag:s event_time:t", [EnumField<AttendanceStatus>.self, EnumField<AttendanceSource>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -196,7 +196,7 @@ public struct Attendance: ProtoMessage, StoredMessage {
 }
 
 public struct RecordAttendanceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RecordAttendanceRequest", "member_id:s meeting_id:s status:e request_id:s etag:s event_time:t", [EnumField<AttendanceStatus>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.RecordAttendanceRequest member_id:s meeting_id:s status:e request_id:s etag:s event_time:t", [EnumField<AttendanceStatus>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -250,7 +250,7 @@ public struct RecordAttendanceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RecordAttendanceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RecordAttendanceResponse", "attendance:m", [MessageField<Attendance>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.RecordAttendanceResponse attendance:m", [MessageField<Attendance>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -269,7 +269,7 @@ public struct RecordAttendanceResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RecordMeetingAttendanceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest", "meeting_id:s entries:o request_id:s event_time:t", [MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest meeting_id:s entries:o request_id:s event_time:t", [MessagesField<RecordMeetingAttendanceRequest.AttendanceEntry>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -314,7 +314,7 @@ public struct RecordMeetingAttendanceRequest: ProtoMessage, StoredMessage {
 
   /// AttendanceEntry is one member's status.
   public struct AttendanceEntry: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest.AttendanceEntry", "member_id:s status:e", [EnumField<AttendanceStatus>.self])
+    private static let layout = messageLayout("campanile.attendance.v1.RecordMeetingAttendanceRequest.AttendanceEntry member_id:s status:e", [EnumField<AttendanceStatus>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -340,7 +340,7 @@ public struct RecordMeetingAttendanceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RecordMeetingAttendanceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RecordMeetingAttendanceResponse", "attendances:o", [MessagesField<Attendance>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.RecordMeetingAttendanceResponse attendances:o", [MessagesField<Attendance>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -365,7 +365,7 @@ public struct RecordMeetingAttendanceResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ConfirmAttendanceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ConfirmAttendanceRequest", "meeting_id:s status:e request_id:s event_time:t", [EnumField<AttendanceStatus>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ConfirmAttendanceRequest meeting_id:s status:e request_id:s event_time:t", [EnumField<AttendanceStatus>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -405,7 +405,7 @@ public struct ConfirmAttendanceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ConfirmAttendanceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ConfirmAttendanceResponse", "attendance:m", [MessageField<Attendance>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ConfirmAttendanceResponse attendance:m", [MessageField<Attendance>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -424,7 +424,7 @@ public struct ConfirmAttendanceResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetCheckInCodeRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetCheckInCodeRequest", "meeting_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.GetCheckInCodeRequest meeting_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -443,7 +443,7 @@ public struct GetCheckInCodeRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetCheckInCodeResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetCheckInCodeResponse", "code:s refresh_time:t expire_time:t")
+  private static let layout = messageLayout("campanile.attendance.v1.GetCheckInCodeResponse code:s refresh_time:t expire_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -476,7 +476,7 @@ public struct GetCheckInCodeResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CheckInRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CheckInRequest", "code:s request_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.CheckInRequest code:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -503,7 +503,7 @@ public struct CheckInRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CheckInResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CheckInResponse", "attendance:m meeting_discussion:s", [MessageField<Attendance>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CheckInResponse attendance:m meeting_discussion:s", [MessageField<Attendance>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -528,7 +528,7 @@ public struct CheckInResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListMeetingAttendanceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingAttendanceRequest", "meeting_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListMeetingAttendanceRequest meeting_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -560,7 +560,7 @@ public struct ListMeetingAttendanceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListMeetingAttendanceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingAttendanceResponse", "attendances:o next_page_token:s counts:m resume_token:s", [MessagesField<Attendance>.self, MessageField<AttendanceCounts>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMeetingAttendanceResponse attendances:o next_page_token:s counts:m resume_token:s", [MessagesField<Attendance>.self, MessageField<AttendanceCounts>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -606,7 +606,7 @@ public struct ListMeetingAttendanceResponse: ProtoMessage, StoredMessage {
 
 /// AttendanceCounts is the number of a meeting's records by status.
 public struct AttendanceCounts: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.AttendanceCounts", "present:i absent:i excused:i not_confirmed:i")
+  private static let layout = messageLayout("campanile.attendance.v1.AttendanceCounts present:i absent:i excused:i not_confirmed:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -643,7 +643,7 @@ public struct AttendanceCounts: ProtoMessage, StoredMessage {
 }
 
 public struct ListMemberAttendanceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberAttendanceRequest", "member_id:s year:i page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListMemberAttendanceRequest member_id:s year:i page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -682,7 +682,7 @@ public struct ListMemberAttendanceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListMemberAttendanceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberAttendanceResponse", "attendances:o next_page_token:s resume_token:s", [MessagesField<Attendance>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMemberAttendanceResponse attendances:o next_page_token:s resume_token:s", [MessagesField<Attendance>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

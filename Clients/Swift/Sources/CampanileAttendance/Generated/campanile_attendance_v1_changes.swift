@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// RosterChange is the current state of one object that changed, or its deletion. Members are never deleted.
 public struct RosterChange: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RosterChange", "member:m1 meeting:m1 attendance:m1 meeting_deleted:m1 attendance_deleted:m1", [MessageField<Member>.self, MessageField<Meeting>.self, MessageField<Attendance>.self, MessageField<RosterChange.MeetingDeleted>.self, MessageField<RosterChange.AttendanceDeleted>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.RosterChange member:m1 meeting:m1 attendance:m1 meeting_deleted:m1 attendance_deleted:m1", [MessageField<Member>.self, MessageField<Meeting>.self, MessageField<Attendance>.self, MessageField<RosterChange.MeetingDeleted>.self, MessageField<RosterChange.AttendanceDeleted>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -51,7 +51,7 @@ public struct RosterChange: ProtoMessage, StoredMessage {
 
   /// MeetingDeleted reports a meeting that no longer exists. Its attendance records were deleted with it.
   public struct MeetingDeleted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.attendance.v1.RosterChange.MeetingDeleted", "meeting_id:s")
+    private static let layout = messageLayout("campanile.attendance.v1.RosterChange.MeetingDeleted meeting_id:s")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -71,7 +71,7 @@ public struct RosterChange: ProtoMessage, StoredMessage {
 
   /// AttendanceDeleted reports an attendance record that no longer exists.
   public struct AttendanceDeleted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.attendance.v1.RosterChange.AttendanceDeleted", "meeting_id:s member_id:s")
+    private static let layout = messageLayout("campanile.attendance.v1.RosterChange.AttendanceDeleted meeting_id:s member_id:s")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -97,7 +97,7 @@ public struct RosterChange: ProtoMessage, StoredMessage {
 }
 
 public struct ListRosterChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListRosterChangesRequest", "resume_token:s page_size:i from_start:b")
+  private static let layout = messageLayout("campanile.attendance.v1.ListRosterChangesRequest resume_token:s page_size:i from_start:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -133,7 +133,7 @@ public struct ListRosterChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListRosterChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListRosterChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<RosterChange>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListRosterChangesResponse changes:o resume_token:s has_more:b", [MessagesField<RosterChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -172,7 +172,7 @@ public struct ListRosterChangesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchRosterChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesRequest", "resume_token:s from_start:b")
+  private static let layout = messageLayout("campanile.attendance.v1.WatchRosterChangesRequest resume_token:s from_start:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -201,7 +201,7 @@ public struct WatchRosterChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchRosterChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse", "resume_token:s started:m1 change:m1 reached:m1", [MessageField<WatchRosterChangesResponse.WatchStarted>.self, MessageField<RosterChange>.self, MessageField<WatchRosterChangesResponse.WatchReached>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.WatchRosterChangesResponse resume_token:s started:m1 change:m1 reached:m1", [MessageField<WatchRosterChangesResponse.WatchStarted>.self, MessageField<RosterChange>.self, MessageField<WatchRosterChangesResponse.WatchReached>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -248,7 +248,7 @@ public struct WatchRosterChangesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -257,7 +257,7 @@ public struct WatchRosterChangesResponse: ProtoMessage, StoredMessage {
 
   /// WatchReached marks that everything committed before the watch started has been sent. Every watch sends it once.
   public struct WatchReached: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchReached", "")
+    private static let layout = messageLayout("campanile.attendance.v1.WatchRosterChangesResponse.WatchReached")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }

@@ -194,7 +194,7 @@ public enum AuditFault: ProtoEnum {
 
 /// LodgeSettings are the rules of the lodge.
 public struct LodgeSettings: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.LodgeSettings", "time_zone:s excused_pauses_streak:b excused_leaves_denominator:b statistics_private:b late_confirmation:o? check_in_opens_before:o? check_in_closes_after:o? etag:s language:e export_role:e device_login:b notices:m", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<LodgeLanguage>.self, EnumField<MemberRole>.self, MessageField<NoticeSettings>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.LodgeSettings time_zone:s excused_pauses_streak:b excused_leaves_denominator:b statistics_private:b late_confirmation:o? check_in_opens_before:o? check_in_closes_after:o? etag:s language:e export_role:e device_login:b notices:m", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, EnumField<LodgeLanguage>.self, EnumField<MemberRole>.self, MessageField<NoticeSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -293,7 +293,7 @@ public struct LodgeSettings: ProtoMessage, StoredMessage {
 }
 
 public struct GetLodgeSettingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetLodgeSettingsRequest", "")
+  private static let layout = messageLayout("campanile.attendance.v1.GetLodgeSettingsRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -301,7 +301,7 @@ public struct GetLodgeSettingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetLodgeSettingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetLodgeSettingsResponse", "settings:m", [MessageField<LodgeSettings>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.GetLodgeSettingsResponse settings:m", [MessageField<LodgeSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -320,7 +320,7 @@ public struct GetLodgeSettingsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateLodgeSettingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UpdateLodgeSettingsRequest", "settings:m update_mask:o?", [MessageField<LodgeSettings>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UpdateLodgeSettingsRequest settings:m update_mask:o?", [MessageField<LodgeSettings>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -347,7 +347,7 @@ public struct UpdateLodgeSettingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateLodgeSettingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UpdateLodgeSettingsResponse", "settings:m", [MessageField<LodgeSettings>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UpdateLodgeSettingsResponse settings:m", [MessageField<LodgeSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -366,7 +366,7 @@ public struct UpdateLodgeSettingsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ImportCsvRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ImportCsvRequest", "header:m1 chunk:o1", [MessageField<ImportCsvRequest.ImportHeader>.self, BytesField.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ImportCsvRequest header:m1 chunk:o1", [MessageField<ImportCsvRequest.ImportHeader>.self, BytesField.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -404,7 +404,7 @@ public struct ImportCsvRequest: ProtoMessage, StoredMessage {
 
   /// ImportHeader describes the file.
   public struct ImportHeader: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.attendance.v1.ImportCsvRequest.ImportHeader", "table:e dry_run:b request_id:s", [EnumField<CsvTable>.self])
+    private static let layout = messageLayout("campanile.attendance.v1.ImportCsvRequest.ImportHeader table:e dry_run:b request_id:s", [EnumField<CsvTable>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -439,7 +439,7 @@ public struct ImportCsvRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ImportCsvResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ImportCsvResponse", "row_count:i created_count:i updated_count:i unchanged_count:i committed:b errors:o error_count:i", [MessagesField<CsvError>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ImportCsvResponse row_count:i created_count:i updated_count:i unchanged_count:i committed:b errors:o error_count:i", [MessagesField<CsvError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -503,7 +503,7 @@ public struct ImportCsvResponse: ProtoMessage, StoredMessage {
 
 /// CsvError describes an error in one cell, row or file.
 public struct CsvError: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CsvError", "row:i column:s reason:s message:s")
+  private static let layout = messageLayout("campanile.attendance.v1.CsvError row:i column:s reason:s message:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -543,7 +543,7 @@ public struct CsvError: ProtoMessage, StoredMessage {
 }
 
 public struct ExportCsvRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ExportCsvRequest", "table:e year:i language:e separator:e byte_order_mark:b", [EnumField<CsvTable>.self, EnumField<LodgeLanguage>.self, EnumField<CsvSeparator>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ExportCsvRequest table:e year:i language:e separator:e byte_order_mark:b", [EnumField<CsvTable>.self, EnumField<LodgeLanguage>.self, EnumField<CsvSeparator>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -590,7 +590,7 @@ public struct ExportCsvRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ExportCsvResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ExportCsvResponse", "chunk:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ExportCsvResponse chunk:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -611,7 +611,7 @@ public struct ExportCsvResponse: ProtoMessage, StoredMessage {
 
 /// AuditEntry is one entry of the audit log.
 public struct AuditEntry: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.AuditEntry", "sequence:l event_time:t actor:s address:s action:s subject:s old_state:m new_state:m redacted:b undo_of:l hash:s values_omitted:b", [MessageField<AuditState>.self, MessageField<AuditState>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.AuditEntry sequence:l event_time:t actor:s address:s action:s subject:s old_state:m new_state:m redacted:b undo_of:l hash:s values_omitted:b", [MessageField<AuditState>.self, MessageField<AuditState>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -707,7 +707,7 @@ public struct AuditEntry: ProtoMessage, StoredMessage {
 
 /// AuditState is the state of an entry's subject before or after the change.
 public struct AuditState: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.AuditState", "member:m meeting:m attendances:o settings:m", [MessageField<Member>.self, MessageField<Meeting>.self, MessagesField<Attendance>.self, MessageField<LodgeSettings>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.AuditState member:m meeting:m attendances:o settings:m", [MessageField<Member>.self, MessageField<Meeting>.self, MessagesField<Attendance>.self, MessageField<LodgeSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -749,7 +749,7 @@ public struct AuditState: ProtoMessage, StoredMessage {
 }
 
 public struct ListAuditEntriesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListAuditEntriesRequest", "page_size:i page_token:s subject:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListAuditEntriesRequest page_size:i page_token:s subject:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -782,7 +782,7 @@ public struct ListAuditEntriesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListAuditEntriesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListAuditEntriesResponse", "entries:o next_page_token:s", [MessagesField<AuditEntry>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListAuditEntriesResponse entries:o next_page_token:s", [MessagesField<AuditEntry>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -812,7 +812,7 @@ public struct ListAuditEntriesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct VerifyAuditLogRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.VerifyAuditLogRequest", "known_sequence:l known_hash:s")
+  private static let layout = messageLayout("campanile.attendance.v1.VerifyAuditLogRequest known_sequence:l known_hash:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -838,7 +838,7 @@ public struct VerifyAuditLogRequest: ProtoMessage, StoredMessage {
 }
 
 public struct VerifyAuditLogResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.VerifyAuditLogResponse", "verified_count:l redacted_count:l last_sequence:l last_hash:s finished:b intact:b broken_sequence:l fault:e", [EnumField<AuditFault>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.VerifyAuditLogResponse verified_count:l redacted_count:l last_sequence:l last_hash:s finished:b intact:b broken_sequence:l fault:e", [EnumField<AuditFault>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -905,7 +905,7 @@ public struct VerifyAuditLogResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UndoChangeRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UndoChangeRequest", "sequence:l request_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.UndoChangeRequest sequence:l request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -931,7 +931,7 @@ public struct UndoChangeRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UndoChangeResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UndoChangeResponse", "entry:m", [MessageField<AuditEntry>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UndoChangeResponse entry:m", [MessageField<AuditEntry>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -116,7 +116,7 @@ public enum MeetingStatus: ProtoEnum {
 
 /// Meeting is a meeting of the lodge.
 public struct Meeting: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.Meeting", "id:s number:l start_time:t time_zone:s discussion:s type:e status:e location:s has_dinner:b introduced_by:s notes:s cover_image_url:s create_time:t update_time:t etag:s year:i", [EnumField<MeetingType>.self, EnumField<MeetingStatus>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.Meeting id:s number:l start_time:t time_zone:s discussion:s type:e status:e location:s has_dinner:b introduced_by:s notes:s cover_image_url:s create_time:t update_time:t etag:s year:i", [EnumField<MeetingType>.self, EnumField<MeetingStatus>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct CreateMeetingRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CreateMeetingRequest", "meeting:m request_id:s", [MessageField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CreateMeetingRequest meeting:m request_id:s", [MessageField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -32,7 +32,7 @@ public struct CreateMeetingRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateMeetingResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CreateMeetingResponse", "meeting:m", [MessageField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CreateMeetingResponse meeting:m", [MessageField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -51,7 +51,7 @@ public struct CreateMeetingResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetMeetingRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetMeetingRequest", "meeting_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.GetMeetingRequest meeting_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -70,7 +70,7 @@ public struct GetMeetingRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetMeetingResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetMeetingResponse", "meeting:m", [MessageField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.GetMeetingResponse meeting:m", [MessageField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -89,7 +89,7 @@ public struct GetMeetingResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListMeetingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingsRequest", "page_size:i page_token:s year:i status:e", [EnumField<MeetingStatus>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMeetingsRequest page_size:i page_token:s year:i status:e", [EnumField<MeetingStatus>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -129,7 +129,7 @@ public struct ListMeetingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListMeetingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingsResponse", "meetings:o next_page_token:s resume_token:s", [MessagesField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMeetingsResponse meetings:o next_page_token:s resume_token:s", [MessagesField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -167,7 +167,7 @@ public struct ListMeetingsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListUpcomingMeetingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListUpcomingMeetingsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListUpcomingMeetingsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -193,7 +193,7 @@ public struct ListUpcomingMeetingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListUpcomingMeetingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListUpcomingMeetingsResponse", "meetings:o next_page_token:s resume_token:s", [MessagesField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListUpcomingMeetingsResponse meetings:o next_page_token:s resume_token:s", [MessagesField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -231,7 +231,7 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListMeetingYearsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingYearsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListMeetingYearsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -258,7 +258,7 @@ public struct ListMeetingYearsRequest: ProtoMessage, StoredMessage {
 
 /// MeetingYear is a year that has meetings, in the lodge's time zone.
 public struct MeetingYear: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.MeetingYear", "year:i meeting_count:i completed_count:i")
+  private static let layout = messageLayout("campanile.attendance.v1.MeetingYear year:i meeting_count:i completed_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -291,7 +291,7 @@ public struct MeetingYear: ProtoMessage, StoredMessage {
 }
 
 public struct ListMeetingYearsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMeetingYearsResponse", "years:o next_page_token:s", [MessagesField<MeetingYear>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMeetingYearsResponse years:o next_page_token:s", [MessagesField<MeetingYear>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -321,7 +321,7 @@ public struct ListMeetingYearsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateMeetingRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UpdateMeetingRequest", "meeting:m update_mask:o?", [MessageField<Meeting>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UpdateMeetingRequest meeting:m update_mask:o?", [MessageField<Meeting>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -349,7 +349,7 @@ public struct UpdateMeetingRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateMeetingResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UpdateMeetingResponse", "meeting:m", [MessageField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UpdateMeetingResponse meeting:m", [MessageField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -368,7 +368,7 @@ public struct UpdateMeetingResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CancelMeetingRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CancelMeetingRequest", "meeting_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.CancelMeetingRequest meeting_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -387,7 +387,7 @@ public struct CancelMeetingRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CancelMeetingResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CancelMeetingResponse", "meeting:m", [MessageField<Meeting>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CancelMeetingResponse meeting:m", [MessageField<Meeting>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -406,7 +406,7 @@ public struct CancelMeetingResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteMeetingRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.DeleteMeetingRequest", "meeting_id:s force:b etag:s")
+  private static let layout = messageLayout("campanile.attendance.v1.DeleteMeetingRequest meeting_id:s force:b etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -439,7 +439,7 @@ public struct DeleteMeetingRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteMeetingResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.DeleteMeetingResponse", "deleted_attendance_count:i")
+  private static let layout = messageLayout("campanile.attendance.v1.DeleteMeetingResponse deleted_attendance_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -459,7 +459,7 @@ public struct DeleteMeetingResponse: ProtoMessage, StoredMessage {
 
 /// CalendarFeed describes a calendar's read access to the meetings, without its secret. It never changes.
 public struct CalendarFeed: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CalendarFeed", "id:s name:s create_time:t")
+  private static let layout = messageLayout("campanile.attendance.v1.CalendarFeed id:s name:s create_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -492,7 +492,7 @@ public struct CalendarFeed: ProtoMessage, StoredMessage {
 }
 
 public struct CreateCalendarFeedRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CreateCalendarFeedRequest", "name:s request_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.CreateCalendarFeedRequest name:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -519,7 +519,7 @@ public struct CreateCalendarFeedRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateCalendarFeedResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CreateCalendarFeedResponse", "feed:m secret:s path:s", [MessageField<CalendarFeed>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CreateCalendarFeedResponse feed:m secret:s path:s", [MessageField<CalendarFeed>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -552,7 +552,7 @@ public struct CreateCalendarFeedResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListCalendarFeedsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListCalendarFeedsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListCalendarFeedsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -578,7 +578,7 @@ public struct ListCalendarFeedsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListCalendarFeedsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListCalendarFeedsResponse", "feeds:o next_page_token:s", [MessagesField<CalendarFeed>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListCalendarFeedsResponse feeds:o next_page_token:s", [MessagesField<CalendarFeed>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -608,7 +608,7 @@ public struct ListCalendarFeedsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteCalendarFeedRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.DeleteCalendarFeedRequest", "feed_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.DeleteCalendarFeedRequest feed_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -627,7 +627,7 @@ public struct DeleteCalendarFeedRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteCalendarFeedResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.DeleteCalendarFeedResponse", "")
+  private static let layout = messageLayout("campanile.attendance.v1.DeleteCalendarFeedResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -635,7 +635,7 @@ public struct DeleteCalendarFeedResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetCalendarRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetCalendarRequest", "secret:s")
+  private static let layout = messageLayout("campanile.attendance.v1.GetCalendarRequest secret:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -655,7 +655,7 @@ public struct GetCalendarRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetCalendarResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetCalendarResponse", "content_type:s content:s")
+  private static let layout = messageLayout("campanile.attendance.v1.GetCalendarResponse content_type:s content:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -231,7 +231,7 @@ public enum MemberRole: ProtoEnum {
 /// Member is a member of the lodge. Other members see the names, degree, office, dates and active state. E-mail, user
 /// id, role, `has_pin` and `refused_notices` are visible to the member, to secretaries and to admins.
 public struct Member: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.Member", "id:s number:l name:s given_name:s family_name:s email:s degree:e office:e initiation_date:s passing_date:s raising_date:s active:b role:e user_id:s has_pin:b create_time:t update_time:t etag:s erase_time:t refused_notices:o", [EnumField<Degree>.self, EnumField<Office>.self, EnumField<MemberRole>.self, EnumsField<NoticeKind>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.Member id:s number:l name:s given_name:s family_name:s email:s degree:e office:e initiation_date:s passing_date:s raising_date:s active:b role:e user_id:s has_pin:b create_time:t update_time:t etag:s erase_time:t refused_notices:o", [EnumField<Degree>.self, EnumField<Office>.self, EnumField<MemberRole>.self, EnumsField<NoticeKind>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

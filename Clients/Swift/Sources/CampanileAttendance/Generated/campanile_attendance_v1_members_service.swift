@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct CreateMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CreateMemberRequest", "member:m request_id:s", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CreateMemberRequest member:m request_id:s", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -32,7 +32,7 @@ public struct CreateMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.CreateMemberResponse", "member:m", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.CreateMemberResponse member:m", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -51,7 +51,7 @@ public struct CreateMemberResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberRequest", "member_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.GetMemberRequest member_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -70,7 +70,7 @@ public struct GetMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberResponse", "member:m", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.GetMemberResponse member:m", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -89,7 +89,7 @@ public struct GetMemberResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListMembersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMembersRequest", "page_size:i page_token:s include_inactive:b")
+  private static let layout = messageLayout("campanile.attendance.v1.ListMembersRequest page_size:i page_token:s include_inactive:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -122,7 +122,7 @@ public struct ListMembersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListMembersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMembersResponse", "members:o next_page_token:s resume_token:s", [MessagesField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMembersResponse members:o next_page_token:s resume_token:s", [MessagesField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -160,7 +160,7 @@ public struct ListMembersResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UpdateMemberRequest", "member:m update_mask:o?", [MessageField<Member>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UpdateMemberRequest member:m update_mask:o?", [MessageField<Member>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -188,7 +188,7 @@ public struct UpdateMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.UpdateMemberResponse", "member:m", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.UpdateMemberResponse member:m", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -207,7 +207,7 @@ public struct UpdateMemberResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeactivateMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.DeactivateMemberRequest", "member_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.DeactivateMemberRequest member_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -226,7 +226,7 @@ public struct DeactivateMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeactivateMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.DeactivateMemberResponse", "member:m", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.DeactivateMemberResponse member:m", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -245,7 +245,7 @@ public struct DeactivateMemberResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ReactivateMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ReactivateMemberRequest", "member_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ReactivateMemberRequest member_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -264,7 +264,7 @@ public struct ReactivateMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ReactivateMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ReactivateMemberResponse", "member:m", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ReactivateMemberResponse member:m", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -283,7 +283,7 @@ public struct ReactivateMemberResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SetMemberPinRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.SetMemberPinRequest", "member_id:s pin:s")
+  private static let layout = messageLayout("campanile.attendance.v1.SetMemberPinRequest member_id:s pin:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -309,7 +309,7 @@ public struct SetMemberPinRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SetMemberPinResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.SetMemberPinResponse", "")
+  private static let layout = messageLayout("campanile.attendance.v1.SetMemberPinResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -317,7 +317,7 @@ public struct SetMemberPinResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RemoveMemberPinRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RemoveMemberPinRequest", "member_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.RemoveMemberPinRequest member_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -336,7 +336,7 @@ public struct RemoveMemberPinRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RemoveMemberPinResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RemoveMemberPinResponse", "")
+  private static let layout = messageLayout("campanile.attendance.v1.RemoveMemberPinResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -344,7 +344,7 @@ public struct RemoveMemberPinResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ExportMemberDataRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ExportMemberDataRequest", "member_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ExportMemberDataRequest member_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -363,7 +363,7 @@ public struct ExportMemberDataRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ExportMemberDataResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ExportMemberDataResponse", "member:m1 attendance:m1 session:m1 audit_entry_json:s1 feed:m1 device:m1", [MessageField<Member>.self, MessageField<Attendance>.self, MessageField<MemberSession>.self, MessageField<CalendarFeed>.self, MessageField<LoginDevice>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ExportMemberDataResponse member:m1 attendance:m1 session:m1 audit_entry_json:s1 feed:m1 device:m1", [MessageField<Member>.self, MessageField<Attendance>.self, MessageField<MemberSession>.self, MessageField<CalendarFeed>.self, MessageField<LoginDevice>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -413,7 +413,7 @@ public struct ExportMemberDataResponse: ProtoMessage, StoredMessage {
 }
 
 public struct EraseMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.EraseMemberRequest", "member_id:s confirm_name:s etag:s")
+  private static let layout = messageLayout("campanile.attendance.v1.EraseMemberRequest member_id:s confirm_name:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -446,7 +446,7 @@ public struct EraseMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct EraseMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.EraseMemberResponse", "member:m redacted_entry_count:i", [MessageField<Member>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.EraseMemberResponse member:m redacted_entry_count:i", [MessageField<Member>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -76,7 +76,7 @@ public enum NoticeKind: ProtoEnum {
 /// Active members with a user receive it, unless they refuse its kind. Each member receives a notice once. If the
 /// notifications service is not available, it follows as soon as the service is, within 7 days.
 public struct NoticeSettings: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.NoticeSettings", "meeting_changes:b reminder_before:o? absence_threshold:i", [ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.NoticeSettings meeting_changes:b reminder_before:o? absence_threshold:i", [ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// MemberSession is a member's login on one device, without its token.
 public struct MemberSession: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.MemberSession", "id:s member_id:s create_time:t expire_time:t end_time:t address:s")
+  private static let layout = messageLayout("campanile.attendance.v1.MemberSession id:s member_id:s create_time:t expire_time:t end_time:t address:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -59,7 +59,7 @@ public struct MemberSession: ProtoMessage, StoredMessage {
 
 /// LoginDevice is a device on which a member has logged in, without its token.
 public struct LoginDevice: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.LoginDevice", "member_id:s create_time:t last_login_time:t")
+  private static let layout = messageLayout("campanile.attendance.v1.LoginDevice member_id:s create_time:t last_login_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct LoginRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.LoginRequest", "name:s pin:s device_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.LoginRequest name:s pin:s device_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -41,7 +41,7 @@ public struct LoginRequest: ProtoMessage, StoredMessage {
 }
 
 public struct LoginResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.LoginResponse", "session_token:s member:m session:m device_token:s", [MessageField<Member>.self, MessageField<MemberSession>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.LoginResponse session_token:s member:m session:m device_token:s", [MessageField<Member>.self, MessageField<MemberSession>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -83,7 +83,7 @@ public struct LoginResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetCurrentMemberRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetCurrentMemberRequest", "")
+  private static let layout = messageLayout("campanile.attendance.v1.GetCurrentMemberRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -91,7 +91,7 @@ public struct GetCurrentMemberRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetCurrentMemberResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetCurrentMemberResponse", "member:m session:m", [MessageField<Member>.self, MessageField<MemberSession>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.GetCurrentMemberResponse member:m session:m", [MessageField<Member>.self, MessageField<MemberSession>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -117,7 +117,7 @@ public struct GetCurrentMemberResponse: ProtoMessage, StoredMessage {
 }
 
 public struct LogoutRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.LogoutRequest", "")
+  private static let layout = messageLayout("campanile.attendance.v1.LogoutRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -125,7 +125,7 @@ public struct LogoutRequest: ProtoMessage, StoredMessage {
 }
 
 public struct LogoutResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.LogoutResponse", "")
+  private static let layout = messageLayout("campanile.attendance.v1.LogoutResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -133,7 +133,7 @@ public struct LogoutResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListSessionsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListSessionsRequest", "member_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListSessionsRequest member_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -166,7 +166,7 @@ public struct ListSessionsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListSessionsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListSessionsResponse", "sessions:o next_page_token:s", [MessagesField<MemberSession>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListSessionsResponse sessions:o next_page_token:s", [MessagesField<MemberSession>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -197,7 +197,7 @@ public struct ListSessionsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeSessionsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RevokeSessionsRequest", "member_id:s request_id:s")
+  private static let layout = messageLayout("campanile.attendance.v1.RevokeSessionsRequest member_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -224,7 +224,7 @@ public struct RevokeSessionsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeSessionsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.RevokeSessionsResponse", "revoked_count:i")
+  private static let layout = messageLayout("campanile.attendance.v1.RevokeSessionsResponse revoked_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -243,7 +243,7 @@ public struct RevokeSessionsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ChangePinRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ChangePinRequest", "old_pin:s new_pin:s device_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ChangePinRequest old_pin:s new_pin:s device_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -277,7 +277,7 @@ public struct ChangePinRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ChangePinResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ChangePinResponse", "")
+  private static let layout = messageLayout("campanile.attendance.v1.ChangePinResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

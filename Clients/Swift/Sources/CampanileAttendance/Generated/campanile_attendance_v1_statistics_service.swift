@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// AttendanceStatistics holds the statistics of one member.
 public struct AttendanceStatistics: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.AttendanceStatistics", "eligible_count:i counted_count:i present_count:i absent_count:i excused_count:i unconfirmed_count:i rate:d percentage:i current_streak:i best_streak:i")
+  private static let layout = messageLayout("campanile.attendance.v1.AttendanceStatistics eligible_count:i counted_count:i present_count:i absent_count:i excused_count:i unconfirmed_count:i rate:d percentage:i current_streak:i best_streak:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -82,7 +82,7 @@ public struct AttendanceStatistics: ProtoMessage, StoredMessage {
 }
 
 public struct GetMemberStatisticsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberStatisticsRequest", "member_id:s year:i as_of_date:s")
+  private static let layout = messageLayout("campanile.attendance.v1.GetMemberStatisticsRequest member_id:s year:i as_of_date:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -115,7 +115,7 @@ public struct GetMemberStatisticsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetMemberStatisticsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetMemberStatisticsResponse", "statistics:m", [MessageField<AttendanceStatistics>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.GetMemberStatisticsResponse statistics:m", [MessageField<AttendanceStatistics>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -134,7 +134,7 @@ public struct GetMemberStatisticsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListMemberSummariesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberSummariesRequest", "year:i page_size:i page_token:s include_inactive:b")
+  private static let layout = messageLayout("campanile.attendance.v1.ListMemberSummariesRequest year:i page_size:i page_token:s include_inactive:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -175,7 +175,7 @@ public struct ListMemberSummariesRequest: ProtoMessage, StoredMessage {
 
 /// MemberSummary is one line of the summary.
 public struct MemberSummary: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.MemberSummary", "member_id:s member_number:l name:s degree:e statistics:m", [EnumField<Degree>.self, MessageField<AttendanceStatistics>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.MemberSummary member_id:s member_number:l name:s degree:e statistics:m", [EnumField<Degree>.self, MessageField<AttendanceStatistics>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -218,7 +218,7 @@ public struct MemberSummary: ProtoMessage, StoredMessage {
 }
 
 public struct ListMemberSummariesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListMemberSummariesResponse", "summaries:o next_page_token:s", [MessagesField<MemberSummary>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListMemberSummariesResponse summaries:o next_page_token:s", [MessagesField<MemberSummary>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -248,7 +248,7 @@ public struct ListMemberSummariesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListAbsenteesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListAbsenteesRequest", "since_date:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.attendance.v1.ListAbsenteesRequest since_date:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -282,7 +282,7 @@ public struct ListAbsenteesRequest: ProtoMessage, StoredMessage {
 
 /// Absentee is a member who has not been present since a day.
 public struct Absentee: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.Absentee", "member_id:s name:s last_meeting_id:s last_present_time:t missed_count:i")
+  private static let layout = messageLayout("campanile.attendance.v1.Absentee member_id:s name:s last_meeting_id:s last_present_time:t missed_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -327,7 +327,7 @@ public struct Absentee: ProtoMessage, StoredMessage {
 }
 
 public struct ListAbsenteesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.ListAbsenteesResponse", "absentees:o next_page_token:s", [MessagesField<Absentee>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.ListAbsenteesResponse absentees:o next_page_token:s", [MessagesField<Absentee>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -357,7 +357,7 @@ public struct ListAbsenteesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetForecastRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetForecastRequest", "member_id:s target_percentage:i year:i")
+  private static let layout = messageLayout("campanile.attendance.v1.GetForecastRequest member_id:s target_percentage:i year:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -390,7 +390,7 @@ public struct GetForecastRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetForecastResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.attendance.v1.GetForecastResponse", "statistics:m upcoming_count:i reachable:b needed_count:i best_percentage:i", [MessageField<AttendanceStatistics>.self])
+  private static let layout = messageLayout("campanile.attendance.v1.GetForecastResponse statistics:m upcoming_count:i reachable:b needed_count:i best_percentage:i", [MessageField<AttendanceStatistics>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

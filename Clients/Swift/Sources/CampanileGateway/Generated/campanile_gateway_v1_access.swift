@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct ApiKey: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ApiKey", "id:s principal:s scopes:o description:s create_time:t expire_time:t revoke_time:t last_use_time:t device_id:s", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.ApiKey id:s principal:s scopes:o description:s create_time:t expire_time:t revoke_time:t last_use_time:t device_id:s", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -85,7 +85,7 @@ public struct ApiKey: ProtoMessage, StoredMessage {
 }
 
 public struct CreateApiKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.CreateApiKeyRequest", "principal:s scopes:o description:s expire_time:t request_id:s device_id:s", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.CreateApiKeyRequest principal:s scopes:o description:s expire_time:t request_id:s device_id:s", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -146,7 +146,7 @@ public struct CreateApiKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateApiKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.CreateApiKeyResponse", "api_key:m secret:s", [MessageField<ApiKey>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.CreateApiKeyResponse api_key:m secret:s", [MessageField<ApiKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -172,7 +172,7 @@ public struct CreateApiKeyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListApiKeysRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ListApiKeysRequest", "page_size:i page_token:s include_revoked:b")
+  private static let layout = messageLayout("campanile.gateway.v1.ListApiKeysRequest page_size:i page_token:s include_revoked:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -205,7 +205,7 @@ public struct ListApiKeysRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListApiKeysResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ListApiKeysResponse", "api_keys:o next_page_token:s", [MessagesField<ApiKey>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.ListApiKeysResponse api_keys:o next_page_token:s", [MessagesField<ApiKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -235,7 +235,7 @@ public struct ListApiKeysResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeApiKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.RevokeApiKeyRequest", "key_id:s")
+  private static let layout = messageLayout("campanile.gateway.v1.RevokeApiKeyRequest key_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -255,7 +255,7 @@ public struct RevokeApiKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeApiKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.RevokeApiKeyResponse", "api_key:m", [MessageField<ApiKey>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.RevokeApiKeyResponse api_key:m", [MessageField<ApiKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -274,7 +274,7 @@ public struct RevokeApiKeyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RotateApiKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.RotateApiKeyRequest", "key_id:s overlap:o? expire_time:t request_id:s", [ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.RotateApiKeyRequest key_id:s overlap:o? expire_time:t request_id:s", [ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -317,7 +317,7 @@ public struct RotateApiKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RotateApiKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.RotateApiKeyResponse", "api_key:m secret:s replaced_api_key:m", [MessageField<ApiKey>.self, MessageField<ApiKey>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.RotateApiKeyResponse api_key:m secret:s replaced_api_key:m", [MessageField<ApiKey>.self, MessageField<ApiKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -350,7 +350,7 @@ public struct RotateApiKeyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetCallerRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.GetCallerRequest", "")
+  private static let layout = messageLayout("campanile.gateway.v1.GetCallerRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -358,7 +358,7 @@ public struct GetCallerRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetCallerResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.GetCallerResponse", "caller:m services:o", [MessageField<CallerIdentity>.self, MessagesField<GatewayService>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.GetCallerResponse caller:m services:o", [MessageField<CallerIdentity>.self, MessagesField<GatewayService>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -390,7 +390,7 @@ public struct GetCallerResponse: ProtoMessage, StoredMessage {
 
 /// CallerIdentity is the identity of a call's caller.
 public struct CallerIdentity: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.CallerIdentity", "principal:s scopes:o kind:e key_id:s session_id:s device_id:s expire_time:t lodge_member_id:s", [ScalarsField<String>.self, EnumField<CallerIdentity.CredentialKind>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.CallerIdentity principal:s scopes:o kind:e key_id:s session_id:s device_id:s expire_time:t lodge_member_id:s", [ScalarsField<String>.self, EnumField<CallerIdentity.CredentialKind>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -535,7 +535,7 @@ public struct CallerIdentity: ProtoMessage, StoredMessage {
 
 /// GatewayService is a service behind the gateway.
 public struct GatewayService: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.GatewayService", "name:s serving:b")
+  private static let layout = messageLayout("campanile.gateway.v1.GatewayService name:s serving:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -72,7 +72,7 @@ public enum SignInMethod: ProtoEnum {
 
 /// ConsoleSession is a session of the web console, without its cookie.
 public struct ConsoleSession: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ConsoleSession", "id:s principal:s method:e key_id:s create_time:t last_use_time:t expire_time:t end_time:t address:s user_agent:s current:b", [EnumField<SignInMethod>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.ConsoleSession id:s principal:s method:e key_id:s create_time:t last_use_time:t expire_time:t end_time:t address:s user_agent:s current:b", [EnumField<SignInMethod>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -159,7 +159,7 @@ public struct ConsoleSession: ProtoMessage, StoredMessage {
 }
 
 public struct ListConsoleSessionsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ListConsoleSessionsRequest", "page_size:i page_token:s all_principals:b")
+  private static let layout = messageLayout("campanile.gateway.v1.ListConsoleSessionsRequest page_size:i page_token:s all_principals:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -192,7 +192,7 @@ public struct ListConsoleSessionsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListConsoleSessionsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ListConsoleSessionsResponse", "sessions:o next_page_token:s", [MessagesField<ConsoleSession>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.ListConsoleSessionsResponse sessions:o next_page_token:s", [MessagesField<ConsoleSession>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -222,7 +222,7 @@ public struct ListConsoleSessionsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeConsoleSessionRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.RevokeConsoleSessionRequest", "session_id:s")
+  private static let layout = messageLayout("campanile.gateway.v1.RevokeConsoleSessionRequest session_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -241,7 +241,7 @@ public struct RevokeConsoleSessionRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeConsoleSessionResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.RevokeConsoleSessionResponse", "")
+  private static let layout = messageLayout("campanile.gateway.v1.RevokeConsoleSessionResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -249,7 +249,7 @@ public struct RevokeConsoleSessionResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CreateSignInLinkRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.CreateSignInLinkRequest", "")
+  private static let layout = messageLayout("campanile.gateway.v1.CreateSignInLinkRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -257,7 +257,7 @@ public struct CreateSignInLinkRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateSignInLinkResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.CreateSignInLinkResponse", "token:s path:s expire_time:t")
+  private static let layout = messageLayout("campanile.gateway.v1.CreateSignInLinkResponse token:s path:s expire_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -292,7 +292,7 @@ public struct CreateSignInLinkResponse: ProtoMessage, StoredMessage {
 
 /// AuditEvent is an entry of the gateway's audit log.
 public struct AuditEvent: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.AuditEvent", "id:l create_time:t action:e principal:s address:s subject:s method:e count:i reason:s", [EnumField<AuditEvent.Action>.self, EnumField<SignInMethod>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.AuditEvent id:l create_time:t action:e principal:s address:s subject:s method:e count:i reason:s", [EnumField<AuditEvent.Action>.self, EnumField<SignInMethod>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -450,7 +450,7 @@ public struct AuditEvent: ProtoMessage, StoredMessage {
 }
 
 public struct ListAuditEventsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ListAuditEventsRequest", "page_size:i page_token:s action:e", [EnumField<AuditEvent.Action>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.ListAuditEventsRequest page_size:i page_token:s action:e", [EnumField<AuditEvent.Action>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -483,7 +483,7 @@ public struct ListAuditEventsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListAuditEventsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.ListAuditEventsResponse", "events:o next_page_token:s", [MessagesField<AuditEvent>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.ListAuditEventsResponse events:o next_page_token:s", [MessagesField<AuditEvent>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// Watch is one watch of a stream.
 public struct Watch: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.Watch", "id:s method:s request_json:s resume_token:s")
+  private static let layout = messageLayout("campanile.gateway.v1.Watch id:s method:s request_json:s resume_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -49,7 +49,7 @@ public struct Watch: ProtoMessage, StoredMessage {
 }
 
 public struct WatchManyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.WatchManyRequest", "watches:o", [MessagesField<Watch>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.WatchManyRequest watches:o", [MessagesField<Watch>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -74,7 +74,7 @@ public struct WatchManyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchManyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse", "watch_id:s started:m1 message:m1 ended:m1 failed:m1", [MessageField<WatchManyResponse.Started>.self, MessageField<WatchManyResponse.Message>.self, MessageField<WatchManyResponse.Ended>.self, MessageField<WatchManyResponse.Failed>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.WatchManyResponse watch_id:s started:m1 message:m1 ended:m1 failed:m1", [MessageField<WatchManyResponse.Started>.self, MessageField<WatchManyResponse.Message>.self, MessageField<WatchManyResponse.Ended>.self, MessageField<WatchManyResponse.Failed>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -124,7 +124,7 @@ public struct WatchManyResponse: ProtoMessage, StoredMessage {
 
   /// Started reports that the stream is open.
   public struct Started: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Started", "stream_id:s")
+    private static let layout = messageLayout("campanile.gateway.v1.WatchManyResponse.Started stream_id:s")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -145,7 +145,7 @@ public struct WatchManyResponse: ProtoMessage, StoredMessage {
 
   /// Message is one message of a watch.
   public struct Message: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Message", "message_json:s resume_token:s")
+    private static let layout = messageLayout("campanile.gateway.v1.WatchManyResponse.Message message_json:s resume_token:s")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -173,7 +173,7 @@ public struct WatchManyResponse: ProtoMessage, StoredMessage {
 
   /// Ended reports that the method ended the watch without an error.
   public struct Ended: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Ended", "")
+    private static let layout = messageLayout("campanile.gateway.v1.WatchManyResponse.Ended")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -182,7 +182,7 @@ public struct WatchManyResponse: ProtoMessage, StoredMessage {
 
   /// Failed reports that a watch has failed. It can be added again.
   public struct Failed: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.gateway.v1.WatchManyResponse.Failed", "code:i message:s reason:s retry_delay:o?", [ValueField<ProtoDuration>.self])
+    private static let layout = messageLayout("campanile.gateway.v1.WatchManyResponse.Failed code:i message:s reason:s retry_delay:o?", [ValueField<ProtoDuration>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -223,7 +223,7 @@ public struct WatchManyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateWatchesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.UpdateWatchesRequest", "stream_id:s add:o remove_ids:o", [MessagesField<Watch>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.gateway.v1.UpdateWatchesRequest stream_id:s add:o remove_ids:o", [MessagesField<Watch>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -267,7 +267,7 @@ public struct UpdateWatchesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateWatchesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.gateway.v1.UpdateWatchesResponse", "")
+  private static let layout = messageLayout("campanile.gateway.v1.UpdateWatchesResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

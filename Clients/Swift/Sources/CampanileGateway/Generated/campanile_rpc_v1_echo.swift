@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct EchoRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.EchoRequest", "payload:s delay_ms:i")
+  private static let layout = messageLayout("campanile.rpc.v1.EchoRequest payload:s delay_ms:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -31,7 +31,7 @@ public struct EchoRequest: ProtoMessage, StoredMessage {
 }
 
 public struct EchoResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.EchoResponse", "payload:s")
+  private static let layout = messageLayout("campanile.rpc.v1.EchoResponse payload:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -50,7 +50,7 @@ public struct EchoResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ExpandRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.ExpandRequest", "payload:s count:i interval_ms:i")
+  private static let layout = messageLayout("campanile.rpc.v1.ExpandRequest payload:s count:i interval_ms:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -82,7 +82,7 @@ public struct ExpandRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ExpandResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.ExpandResponse", "index:i payload:s")
+  private static let layout = messageLayout("campanile.rpc.v1.ExpandResponse index:i payload:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -107,7 +107,7 @@ public struct ExpandResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CollectRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.CollectRequest", "payload:s")
+  private static let layout = messageLayout("campanile.rpc.v1.CollectRequest payload:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -126,7 +126,7 @@ public struct CollectRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CollectResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.CollectResponse", "message_count:i payload_size_bytes:l")
+  private static let layout = messageLayout("campanile.rpc.v1.CollectResponse message_count:i payload_size_bytes:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -151,7 +151,7 @@ public struct CollectResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ChatRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.ChatRequest", "payload:s")
+  private static let layout = messageLayout("campanile.rpc.v1.ChatRequest payload:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -170,7 +170,7 @@ public struct ChatRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ChatResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.ChatResponse", "index:i payload:s")
+  private static let layout = messageLayout("campanile.rpc.v1.ChatResponse index:i payload:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -195,7 +195,7 @@ public struct ChatResponse: ProtoMessage, StoredMessage {
 }
 
 public struct FailRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.FailRequest", "code:i message:s key:s times:i")
+  private static let layout = messageLayout("campanile.rpc.v1.FailRequest code:i message:s key:s times:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -234,7 +234,7 @@ public struct FailRequest: ProtoMessage, StoredMessage {
 }
 
 public struct FailResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.FailResponse", "execution_count:i")
+  private static let layout = messageLayout("campanile.rpc.v1.FailResponse execution_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

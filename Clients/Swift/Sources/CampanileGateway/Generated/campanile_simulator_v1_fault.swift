@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// Fault is a scripted fault of the simulated APNs: its effect, the requests that it applies to, and how often.
 public struct Fault: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.Fault", "id:s answer:m1 delay:m1 go_away:m1 reset:m1 close:m1 stall:m1 match:m every:i probability:d? remaining_count:i? end_time:t matched_count:l applied_count:l", [MessageField<FaultAnswer>.self, MessageField<FaultDelay>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultFilter>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.Fault id:s answer:m1 delay:m1 go_away:m1 reset:m1 close:m1 stall:m1 match:m every:i probability:d? remaining_count:i? end_time:t matched_count:l applied_count:l", [MessageField<FaultAnswer>.self, MessageField<FaultDelay>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultEnd>.self, MessageField<FaultFilter>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -116,7 +116,7 @@ public struct Fault: ProtoMessage, StoredMessage {
 
 /// FaultAnswer is a refusal.
 public struct FaultAnswer: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.FaultAnswer", "reason:s http_status:i retry_after:o? timestamp_time:t", [ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.FaultAnswer reason:s http_status:i retry_after:o? timestamp_time:t", [ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -158,7 +158,7 @@ public struct FaultAnswer: ProtoMessage, StoredMessage {
 
 /// FaultDelay is a random time in a range, up to 10 minutes.
 public struct FaultDelay: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.FaultDelay", "minimum:o? maximum:o?", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.FaultDelay minimum:o? maximum:o?", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -185,7 +185,7 @@ public struct FaultDelay: ProtoMessage, StoredMessage {
 
 /// FaultEnd is a response that never arrives.
 public struct FaultEnd: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.FaultEnd", "processed:b")
+  private static let layout = messageLayout("campanile.simulator.v1.FaultEnd processed:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -206,7 +206,7 @@ public struct FaultEnd: ProtoMessage, StoredMessage {
 
 /// FaultFilter selects requests; an empty field matches all.
 public struct FaultFilter: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.FaultFilter", "path_prefix:s topic:s push_type:s key_id:s")
+  private static let layout = messageLayout("campanile.simulator.v1.FaultFilter path_prefix:s topic:s push_type:s key_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

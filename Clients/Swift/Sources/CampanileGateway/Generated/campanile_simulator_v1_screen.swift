@@ -282,7 +282,7 @@ public enum InvalidationReason: ProtoEnum {
 
 /// SimulatedScreen is the display of a token's device, or of a channel's devices.
 public struct SimulatedScreen: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.SimulatedScreen", "id:s kind:e app:s device:s environment:s channel_id:s connected:b status:e state:m state_count:l attributes_type:s attributes_json:s start_count:l update_count:l end_count:l alert_count:l background_count:l reload_count:l high_priority_count:l budget:m discard_counts:o last_discard:m invalidation:m update_time:t", [EnumField<ScreenKind>.self, EnumField<ScreenStatus>.self, MessageField<ScreenState>.self, MessageField<ScreenBudget>.self, MapField<Int64>.self, MessageField<ScreenDiscard>.self, MessageField<ScreenInvalidation>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.SimulatedScreen id:s kind:e app:s device:s environment:s channel_id:s connected:b status:e state:m state_count:l attributes_type:s attributes_json:s start_count:l update_count:l end_count:l alert_count:l background_count:l reload_count:l high_priority_count:l budget:m discard_counts:o last_discard:m invalidation:m update_time:t", [EnumField<ScreenKind>.self, EnumField<ScreenStatus>.self, MessageField<ScreenState>.self, MessageField<ScreenBudget>.self, MapField<Int64>.self, MessageField<ScreenDiscard>.self, MessageField<ScreenInvalidation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -462,7 +462,7 @@ public struct SimulatedScreen: ProtoMessage, StoredMessage {
 
 /// ScreenState is what a screen displays after a push.
 public struct ScreenState: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ScreenState", "number:l show_time:t apns_id:s event:e content_state_json:s content_time:t stale_time:t dismissal_time:t relevance_score:d? alert:m badge:i? priority:i payload_json:s", [EnumField<ScreenEvent>.self, MessageField<ScreenAlert>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.ScreenState number:l show_time:t apns_id:s event:e content_state_json:s content_time:t stale_time:t dismissal_time:t relevance_score:d? alert:m badge:i? priority:i payload_json:s", [EnumField<ScreenEvent>.self, MessageField<ScreenAlert>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -563,7 +563,7 @@ public struct ScreenState: ProtoMessage, StoredMessage {
 
 /// ScreenAlert is the alert of a push. Texts are empty where the push has a key of a localised text instead.
 public struct ScreenAlert: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ScreenAlert", "title:s subtitle:s body:s sound:s category:s thread_id:s interruption_level:s")
+  private static let layout = messageLayout("campanile.simulator.v1.ScreenAlert title:s subtitle:s body:s sound:s category:s thread_id:s interruption_level:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -621,7 +621,7 @@ public struct ScreenAlert: ProtoMessage, StoredMessage {
 
 /// ScreenBudget is the number of updates with priority 10 within an hour.
 public struct ScreenBudget: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ScreenBudget", "used_count:i limit_count:i")
+  private static let layout = messageLayout("campanile.simulator.v1.ScreenBudget used_count:i limit_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -647,7 +647,7 @@ public struct ScreenBudget: ProtoMessage, StoredMessage {
 
 /// ScreenDiscard is a push that APNs accepted, and the device ignored.
 public struct ScreenDiscard: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ScreenDiscard", "reason:s apns_id:s discard_time:t")
+  private static let layout = messageLayout("campanile.simulator.v1.ScreenDiscard reason:s apns_id:s discard_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -680,7 +680,7 @@ public struct ScreenDiscard: ProtoMessage, StoredMessage {
 
 /// ScreenInvalidation is the time from which APNs refuses a token, and its reason.
 public struct ScreenInvalidation: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ScreenInvalidation", "reason:s invalidation_time:t")
+  private static let layout = messageLayout("campanile.simulator.v1.ScreenInvalidation reason:s invalidation_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// SimulatedPush is a request to the simulated APNs and its outcome.
 public struct SimulatedPush: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.SimulatedPush", "apns_id:s receive_time:t screen_id:s path:s topic:s push_type:s priority:s expiration:s collapse_id:s size_bytes:i http_status:i reason:s detail:s fault:s discard_reason:s connection_number:i")
+  private static let layout = messageLayout("campanile.simulator.v1.SimulatedPush apns_id:s receive_time:t screen_id:s path:s topic:s push_type:s priority:s expiration:s collapse_id:s size_bytes:i http_status:i reason:s detail:s fault:s discard_reason:s connection_number:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -122,7 +122,7 @@ public struct SimulatedPush: ProtoMessage, StoredMessage {
 }
 
 public struct ListScreensRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ListScreensRequest", "page_size:i page_token:s app:s device:s")
+  private static let layout = messageLayout("campanile.simulator.v1.ListScreensRequest page_size:i page_token:s app:s device:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -162,7 +162,7 @@ public struct ListScreensRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListScreensResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ListScreensResponse", "screens:o next_page_token:s resume_token:s", [MessagesField<SimulatedScreen>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.ListScreensResponse screens:o next_page_token:s resume_token:s", [MessagesField<SimulatedScreen>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -199,7 +199,7 @@ public struct ListScreensResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetScreenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.GetScreenRequest", "screen_id:s")
+  private static let layout = messageLayout("campanile.simulator.v1.GetScreenRequest screen_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -218,7 +218,7 @@ public struct GetScreenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetScreenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.GetScreenResponse", "screen:m states:o", [MessageField<SimulatedScreen>.self, MessagesField<ScreenState>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.GetScreenResponse screen:m states:o", [MessageField<SimulatedScreen>.self, MessagesField<ScreenState>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -249,7 +249,7 @@ public struct GetScreenResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchScreensRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.WatchScreensRequest", "resume_token:s screen_id:s app:s")
+  private static let layout = messageLayout("campanile.simulator.v1.WatchScreensRequest resume_token:s screen_id:s app:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -283,7 +283,7 @@ public struct WatchScreensRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchScreensResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.WatchScreensResponse", "resume_token:s started:m1 screen:m1 removed_screen_id:s1", [MessageField<WatchScreensResponse.WatchStarted>.self, MessageField<SimulatedScreen>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.WatchScreensResponse resume_token:s started:m1 screen:m1 removed_screen_id:s1", [MessageField<WatchScreensResponse.WatchStarted>.self, MessageField<SimulatedScreen>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -332,7 +332,7 @@ public struct WatchScreensResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.simulator.v1.WatchScreensResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.simulator.v1.WatchScreensResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -341,7 +341,7 @@ public struct WatchScreensResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListSimulatedPushesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ListSimulatedPushesRequest", "page_size:i page_token:s screen_id:s apns_id:s")
+  private static let layout = messageLayout("campanile.simulator.v1.ListSimulatedPushesRequest page_size:i page_token:s screen_id:s apns_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -381,7 +381,7 @@ public struct ListSimulatedPushesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListSimulatedPushesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ListSimulatedPushesResponse", "pushes:o next_page_token:s resume_token:s", [MessagesField<SimulatedPush>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.ListSimulatedPushesResponse pushes:o next_page_token:s resume_token:s", [MessagesField<SimulatedPush>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -418,7 +418,7 @@ public struct ListSimulatedPushesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchSimulatedPushesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesRequest", "resume_token:s screen_id:s")
+  private static let layout = messageLayout("campanile.simulator.v1.WatchSimulatedPushesRequest resume_token:s screen_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -445,7 +445,7 @@ public struct WatchSimulatedPushesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchSimulatedPushesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse", "resume_token:s started:m1 push:m1", [MessageField<WatchSimulatedPushesResponse.WatchStarted>.self, MessageField<SimulatedPush>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse resume_token:s started:m1 push:m1", [MessageField<WatchSimulatedPushesResponse.WatchStarted>.self, MessageField<SimulatedPush>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -489,7 +489,7 @@ public struct WatchSimulatedPushesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.simulator.v1.WatchSimulatedPushesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -498,7 +498,7 @@ public struct WatchSimulatedPushesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListFaultsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ListFaultsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.simulator.v1.ListFaultsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -524,7 +524,7 @@ public struct ListFaultsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListFaultsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.ListFaultsResponse", "faults:o next_page_token:s", [MessagesField<Fault>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.ListFaultsResponse faults:o next_page_token:s", [MessagesField<Fault>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -554,7 +554,7 @@ public struct ListFaultsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CreateFaultRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.CreateFaultRequest", "fault:m request_id:s", [MessageField<Fault>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.CreateFaultRequest fault:m request_id:s", [MessageField<Fault>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -582,7 +582,7 @@ public struct CreateFaultRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateFaultResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.CreateFaultResponse", "fault:m", [MessageField<Fault>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.CreateFaultResponse fault:m", [MessageField<Fault>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -601,7 +601,7 @@ public struct CreateFaultResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteFaultRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.DeleteFaultRequest", "fault_id:s")
+  private static let layout = messageLayout("campanile.simulator.v1.DeleteFaultRequest fault_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -620,7 +620,7 @@ public struct DeleteFaultRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteFaultResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.DeleteFaultResponse", "")
+  private static let layout = messageLayout("campanile.simulator.v1.DeleteFaultResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -628,7 +628,7 @@ public struct DeleteFaultResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SetDeviceConnectionRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.SetDeviceConnectionRequest", "device:s connected:b")
+  private static let layout = messageLayout("campanile.simulator.v1.SetDeviceConnectionRequest device:s connected:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -654,7 +654,7 @@ public struct SetDeviceConnectionRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SetDeviceConnectionResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.SetDeviceConnectionResponse", "delivered_count:i")
+  private static let layout = messageLayout("campanile.simulator.v1.SetDeviceConnectionResponse delivered_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -674,7 +674,7 @@ public struct SetDeviceConnectionResponse: ProtoMessage, StoredMessage {
 }
 
 public struct InvalidateScreenRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.InvalidateScreenRequest", "screen_id:s reason:e", [EnumField<InvalidationReason>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.InvalidateScreenRequest screen_id:s reason:e", [EnumField<InvalidationReason>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -700,7 +700,7 @@ public struct InvalidateScreenRequest: ProtoMessage, StoredMessage {
 }
 
 public struct InvalidateScreenResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.simulator.v1.InvalidateScreenResponse", "screen:m", [MessageField<SimulatedScreen>.self])
+  private static let layout = messageLayout("campanile.simulator.v1.InvalidateScreenResponse screen:m", [MessageField<SimulatedScreen>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 /// MethodAccess is the access that the gateway requires for a method, and its treatment of the response. Every method of
 /// the suite sets it.
 public struct MethodAccess: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.MethodAccess", "scope:s bulk:b secret_response:b")
+  private static let layout = messageLayout("campanile.rpc.v1.MethodAccess scope:s bulk:b secret_response:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

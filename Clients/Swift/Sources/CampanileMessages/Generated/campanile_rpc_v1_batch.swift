@@ -6,7 +6,7 @@ public import CampanileStorage
 /// BatchError is the cause for rejecting one entry of a batch. It has the contents of the error that the entry would
 /// cause as a single call.
 public struct BatchError: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.BatchError", "code:i message:s reason:s violations:o", [MessagesField<BatchViolation>.self])
+  private static let layout = messageLayout("campanile.rpc.v1.BatchError code:i message:s reason:s violations:o", [MessagesField<BatchViolation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -52,7 +52,7 @@ public struct BatchError: ProtoMessage, StoredMessage {
 
 /// BatchViolation is the error of one field of a batch's entry.
 public struct BatchViolation: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.BatchViolation", "field:s reason:s description:s")
+  private static let layout = messageLayout("campanile.rpc.v1.BatchViolation field:s reason:s description:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

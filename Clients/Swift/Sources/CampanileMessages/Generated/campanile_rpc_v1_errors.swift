@@ -6,7 +6,7 @@ public import CampanileStorage
 /// MethodErrors lists errors of a method. Its comment and the constraints of its request name further ones, and some can
 /// occur in every method (docs/reference).
 public struct MethodErrors: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.MethodErrors", "reasons:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.rpc.v1.MethodErrors reasons:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 /// Violation is the error for a field whose text does not match its pattern, or is not one of the accepted texts. The
 /// other constraints of buf.validate have fixed reasons.
 public struct Violation: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.rpc.v1.Violation", "reason:s description:s")
+  private static let layout = messageLayout("campanile.rpc.v1.Violation reason:s description:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

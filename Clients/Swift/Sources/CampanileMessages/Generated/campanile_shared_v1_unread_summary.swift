@@ -6,7 +6,7 @@ public import CampanileStorage
 /// UnreadSummary is the content of a user's Live Activity: the newest unread notifications. As JSON it has at most 3584
 /// bytes, which leaves space for the envelope in a push of 4096.
 public struct UnreadSummary: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.shared.v1.UnreadSummary", "notifications:o unread_count:i update_time:t truncation:m", [MessagesField<UnreadItem>.self, MessageField<SummaryTruncation>.self])
+  private static let layout = messageLayout("campanile.shared.v1.UnreadSummary notifications:o unread_count:i update_time:t truncation:m", [MessagesField<UnreadItem>.self, MessageField<SummaryTruncation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -51,7 +51,7 @@ public struct UnreadSummary: ProtoMessage, StoredMessage {
 
 /// UnreadItem is one notification of the summary.
 public struct UnreadItem: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.shared.v1.UnreadItem", "id:s title:s subtitle:s? body:s? bucket_id:s bucket_name:s? bucket_icon_url:s? create_time:t")
+  private static let layout = messageLayout("campanile.shared.v1.UnreadItem id:s title:s subtitle:s? body:s? bucket_id:s bucket_name:s? bucket_icon_url:s? create_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -113,7 +113,7 @@ public struct UnreadItem: ProtoMessage, StoredMessage {
 
 /// SummaryTruncation counts what a summary omits.
 public struct SummaryTruncation: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.shared.v1.SummaryTruncation", "shortened_body_count:i shortened_subtitle_count:i dropped_count:i")
+  private static let layout = messageLayout("campanile.shared.v1.SummaryTruncation shortened_body_count:i shortened_subtitle_count:i dropped_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 /// Template is a text with variables to publish from. `{{name}}` is replaced by a value, `{{name|text}}` by a value or,
 /// if there is none, by `text`.
 public struct Template: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Template", "id:s name:s title:s subtitle:s? body:s? create_time:t update_time:t etag:s required_variables:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Template id:s name:s title:s subtitle:s? body:s? create_time:t update_time:t etag:s required_variables:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -88,7 +88,7 @@ public struct Template: ProtoMessage, StoredMessage {
 
 /// Heartbeat is a dead-man switch: it publishes a notification once if no beat arrives within its period and grace.
 public struct Heartbeat: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Heartbeat", "id:s name:s bucket_id:s period:o? grace:o? notification:m create_time:t last_beat_time:t due_time:t is_missing:b etag:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Heartbeat id:s name:s bucket_id:s period:o? grace:o? notification:m create_time:t last_beat_time:t due_time:t is_missing:b etag:s", [ValueField<ProtoDuration>.self, ValueField<ProtoDuration>.self, MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -180,7 +180,7 @@ public struct Heartbeat: ProtoMessage, StoredMessage {
 
 /// Webhook is an HTTP request that an action can send.
 public struct Webhook: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Webhook", "id:s name:s method:e url:s headers:o body:s create_time:t update_time:t etag:s", [EnumField<Webhook.Method>.self, MapField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Webhook id:s name:s method:e url:s headers:o body:s create_time:t update_time:t etag:s", [EnumField<Webhook.Method>.self, MapField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -335,7 +335,7 @@ public struct Webhook: ProtoMessage, StoredMessage {
 
 /// ActionRun is one invocation of an action and its result.
 public struct ActionRun: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ActionRun", "id:s notification_id:s action_id:s action:m state:e attempt_count:i http_status:i reason:s message:s create_time:t finish_time:t next_attempt_time:t url:s open_notification_id:s", [MessageField<Action>.self, EnumField<ActionRun.State>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ActionRun id:s notification_id:s action_id:s action:m state:e attempt_count:i http_status:i reason:s message:s create_time:t finish_time:t next_attempt_time:t url:s open_notification_id:s", [MessageField<Action>.self, EnumField<ActionRun.State>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct CreateTemplateRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateTemplateRequest", "template:m request_id:s", [MessageField<Template>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateTemplateRequest template:m request_id:s", [MessageField<Template>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -31,7 +31,7 @@ public struct CreateTemplateRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateTemplateResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateTemplateResponse", "template:m", [MessageField<Template>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateTemplateResponse template:m", [MessageField<Template>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -50,7 +50,7 @@ public struct CreateTemplateResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListTemplatesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListTemplatesRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListTemplatesRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -76,7 +76,7 @@ public struct ListTemplatesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListTemplatesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListTemplatesResponse", "templates:o next_page_token:s", [MessagesField<Template>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListTemplatesResponse templates:o next_page_token:s", [MessagesField<Template>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -106,7 +106,7 @@ public struct ListTemplatesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetTemplateRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetTemplateRequest", "template_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.GetTemplateRequest template_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -125,7 +125,7 @@ public struct GetTemplateRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetTemplateResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetTemplateResponse", "template:m", [MessageField<Template>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetTemplateResponse template:m", [MessageField<Template>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -144,7 +144,7 @@ public struct GetTemplateResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateTemplateRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateTemplateRequest", "template:m update_mask:o?", [MessageField<Template>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateTemplateRequest template:m update_mask:o?", [MessageField<Template>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -171,7 +171,7 @@ public struct UpdateTemplateRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateTemplateResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateTemplateResponse", "template:m", [MessageField<Template>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateTemplateResponse template:m", [MessageField<Template>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -190,7 +190,7 @@ public struct UpdateTemplateResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteTemplateRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteTemplateRequest", "template_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteTemplateRequest template_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -216,7 +216,7 @@ public struct DeleteTemplateRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteTemplateResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteTemplateResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteTemplateResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -224,7 +224,7 @@ public struct DeleteTemplateResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CreateHeartbeatRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateHeartbeatRequest", "heartbeat:m request_id:s", [MessageField<Heartbeat>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateHeartbeatRequest heartbeat:m request_id:s", [MessageField<Heartbeat>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -250,7 +250,7 @@ public struct CreateHeartbeatRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateHeartbeatResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateHeartbeatResponse", "heartbeat:m", [MessageField<Heartbeat>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateHeartbeatResponse heartbeat:m", [MessageField<Heartbeat>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -269,7 +269,7 @@ public struct CreateHeartbeatResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListHeartbeatsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListHeartbeatsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListHeartbeatsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -295,7 +295,7 @@ public struct ListHeartbeatsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListHeartbeatsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListHeartbeatsResponse", "heartbeats:o next_page_token:s", [MessagesField<Heartbeat>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListHeartbeatsResponse heartbeats:o next_page_token:s", [MessagesField<Heartbeat>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -325,7 +325,7 @@ public struct ListHeartbeatsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct BeatRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BeatRequest", "heartbeat_id:s request_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.BeatRequest heartbeat_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -351,7 +351,7 @@ public struct BeatRequest: ProtoMessage, StoredMessage {
 }
 
 public struct BeatResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BeatResponse", "heartbeat:m", [MessageField<Heartbeat>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BeatResponse heartbeat:m", [MessageField<Heartbeat>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -370,7 +370,7 @@ public struct BeatResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteHeartbeatRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteHeartbeatRequest", "heartbeat_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteHeartbeatRequest heartbeat_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -396,7 +396,7 @@ public struct DeleteHeartbeatRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteHeartbeatResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteHeartbeatResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteHeartbeatResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -404,7 +404,7 @@ public struct DeleteHeartbeatResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CreateWebhookRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateWebhookRequest", "webhook:m request_id:s", [MessageField<Webhook>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateWebhookRequest webhook:m request_id:s", [MessageField<Webhook>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -430,7 +430,7 @@ public struct CreateWebhookRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateWebhookResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateWebhookResponse", "webhook:m", [MessageField<Webhook>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateWebhookResponse webhook:m", [MessageField<Webhook>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -449,7 +449,7 @@ public struct CreateWebhookResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListWebhooksRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListWebhooksRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListWebhooksRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -475,7 +475,7 @@ public struct ListWebhooksRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListWebhooksResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListWebhooksResponse", "webhooks:o next_page_token:s", [MessagesField<Webhook>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListWebhooksResponse webhooks:o next_page_token:s", [MessagesField<Webhook>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -505,7 +505,7 @@ public struct ListWebhooksResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateWebhookRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateWebhookRequest", "webhook:m update_mask:o?", [MessageField<Webhook>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateWebhookRequest webhook:m update_mask:o?", [MessageField<Webhook>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -532,7 +532,7 @@ public struct UpdateWebhookRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateWebhookResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateWebhookResponse", "webhook:m", [MessageField<Webhook>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateWebhookResponse webhook:m", [MessageField<Webhook>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -551,7 +551,7 @@ public struct UpdateWebhookResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RunWebhookRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RunWebhookRequest", "webhook_id:s notification_id:s request_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.RunWebhookRequest webhook_id:s notification_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -584,7 +584,7 @@ public struct RunWebhookRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RunWebhookResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RunWebhookResponse", "run:m", [MessageField<ActionRun>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.RunWebhookResponse run:m", [MessageField<ActionRun>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -603,7 +603,7 @@ public struct RunWebhookResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteWebhookRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteWebhookRequest", "webhook_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteWebhookRequest webhook_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -629,7 +629,7 @@ public struct DeleteWebhookRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteWebhookResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteWebhookResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteWebhookResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -73,7 +73,7 @@ public enum BucketRole: ProtoEnum {
 /// description, colour, icon and orphan flag are the same for all members; every member has their own values of the
 /// other fields.
 public struct Bucket: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Bucket", "id:s name:s description:s? color:s? icon_url:s? is_orphan:b create_time:t update_time:t etag:s unread_count:i notification_count:i settings:m role:e owner_id:s share_expire_time:t share_count:i? delete_time:t purge_time:t", [MessageField<BucketSettings>.self, EnumField<BucketRole>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Bucket id:s name:s description:s? color:s? icon_url:s? is_orphan:b create_time:t update_time:t etag:s unread_count:i notification_count:i settings:m role:e owner_id:s share_expire_time:t share_count:i? delete_time:t purge_time:t", [MessageField<BucketSettings>.self, EnumField<BucketRole>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

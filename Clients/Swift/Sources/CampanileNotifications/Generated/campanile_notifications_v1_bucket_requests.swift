@@ -4,7 +4,7 @@
 public import CampanileStorage
 
 public struct CreateBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateBucketRequest", "bucket:m request_id:s", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateBucketRequest bucket:m request_id:s", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -31,7 +31,7 @@ public struct CreateBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateBucketResponse bucket:m", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -50,7 +50,7 @@ public struct CreateBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketRequest", "bucket_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.GetBucketRequest bucket_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -69,7 +69,7 @@ public struct GetBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetBucketResponse bucket:m", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -88,7 +88,7 @@ public struct GetBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -114,7 +114,7 @@ public struct ListBucketsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketsResponse", "buckets:o next_page_token:s resume_token:s", [MessagesField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketsResponse buckets:o next_page_token:s resume_token:s", [MessagesField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -152,7 +152,7 @@ public struct ListBucketsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListDeletedBucketsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedBucketsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListDeletedBucketsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -178,7 +178,7 @@ public struct ListDeletedBucketsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListDeletedBucketsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedBucketsResponse", "buckets:o next_page_token:s", [MessagesField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListDeletedBucketsResponse buckets:o next_page_token:s", [MessagesField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -208,7 +208,7 @@ public struct ListDeletedBucketsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketRequest", "bucket:m update_mask:o?", [MessageField<Bucket>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateBucketRequest bucket:m update_mask:o?", [MessageField<Bucket>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -235,7 +235,7 @@ public struct UpdateBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateBucketResponse bucket:m", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -254,7 +254,7 @@ public struct UpdateBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteBucketRequest", "bucket_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteBucketRequest bucket_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -280,7 +280,7 @@ public struct DeleteBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteBucketResponse", "deleted_notification_count:i")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteBucketResponse deleted_notification_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -300,7 +300,7 @@ public struct DeleteBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UndeleteBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteBucketRequest", "bucket_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.UndeleteBucketRequest bucket_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -319,7 +319,7 @@ public struct UndeleteBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UndeleteBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteBucketResponse", "bucket:m", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UndeleteBucketResponse bucket:m", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -338,7 +338,7 @@ public struct UndeleteBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetBucketSettingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketSettingsRequest", "bucket_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.GetBucketSettingsRequest bucket_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -357,7 +357,7 @@ public struct GetBucketSettingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetBucketSettingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetBucketSettingsResponse", "settings:m", [MessageField<BucketSettings>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetBucketSettingsResponse settings:m", [MessageField<BucketSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -376,7 +376,7 @@ public struct GetBucketSettingsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateBucketSettingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketSettingsRequest", "settings:m update_mask:o?", [MessageField<BucketSettings>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateBucketSettingsRequest settings:m update_mask:o?", [MessageField<BucketSettings>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -404,7 +404,7 @@ public struct UpdateBucketSettingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateBucketSettingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateBucketSettingsResponse", "settings:m", [MessageField<BucketSettings>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateBucketSettingsResponse settings:m", [MessageField<BucketSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// BucketSettings are one user's own settings for a bucket. The other members of a shared bucket have theirs.
 public struct BucketSettings: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BucketSettings", "bucket_id:s is_muted:b snooze_end_time:t quiet_hours:m retention:m update_time:t etag:s", [MessageField<QuietHours>.self, MessageField<RetentionPolicy>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BucketSettings bucket_id:s is_muted:b snooze_end_time:t quiet_hours:m retention:m update_time:t etag:s", [MessageField<QuietHours>.self, MessageField<RetentionPolicy>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -70,7 +70,7 @@ public struct BucketSettings: ProtoMessage, StoredMessage {
 /// RetentionPolicy defines when notifications of a bucket are deleted automatically. Limits that are not set do not
 /// apply.
 public struct RetentionPolicy: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RetentionPolicy", "max_age_days:i max_count:i after_read:o?", [ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.RetentionPolicy max_age_days:i max_count:i after_read:o?", [ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileCall
 public import CampanileStorage
 
 public struct ListUsersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListUsersRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListUsersRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -31,7 +31,7 @@ public struct ListUsersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListUsersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListUsersResponse", "user_ids:o next_page_token:s resume_token:s", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListUsersResponse user_ids:o next_page_token:s resume_token:s", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -69,7 +69,7 @@ public struct ListUsersResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchChangedUsersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersRequest", "resume_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.WatchChangedUsersRequest resume_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -89,7 +89,7 @@ public struct WatchChangedUsersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchChangedUsersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchChangedUsersResponse.WatchStarted>.self, MessageField<WatchChangedUsersResponse.UsersChanged>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.WatchChangedUsersResponse resume_token:s started:m1 change:m1", [MessageField<WatchChangedUsersResponse.WatchStarted>.self, MessageField<WatchChangedUsersResponse.UsersChanged>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -133,7 +133,7 @@ public struct WatchChangedUsersResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.notifications.v1.WatchChangedUsersResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -142,7 +142,7 @@ public struct WatchChangedUsersResponse: ProtoMessage, StoredMessage {
 
   /// UsersChanged reports users whose data has changed.
   public struct UsersChanged: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.WatchChangedUsersResponse.UsersChanged", "user_ids:o", [ScalarsField<String>.self])
+    private static let layout = messageLayout("campanile.notifications.v1.WatchChangedUsersResponse.UsersChanged user_ids:o", [ScalarsField<String>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -168,7 +168,7 @@ public struct WatchChangedUsersResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ReadContainersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersRequest", "user_id:s notifications_max:i")
+  private static let layout = messageLayout("campanile.notifications.v1.ReadContainersRequest user_id:s notifications_max:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -194,7 +194,7 @@ public struct ReadContainersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ReadContainersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse", "buckets:m1 notifications:m1", [MessageField<ReadContainersResponse.ContainerBuckets>.self, MessageField<ReadContainersResponse.ContainerNotifications>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ReadContainersResponse buckets:m1 notifications:m1", [MessageField<ReadContainersResponse.ContainerBuckets>.self, MessageField<ReadContainersResponse.ContainerNotifications>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -231,7 +231,7 @@ public struct ReadContainersResponse: ProtoMessage, StoredMessage {
 
   /// ContainerBuckets and ContainerNotifications contain at most 100 records.
   public struct ContainerBuckets: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerBuckets", "buckets:o", [MessagesField<Bucket>.self])
+    private static let layout = messageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerBuckets buckets:o", [MessagesField<Bucket>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -255,7 +255,7 @@ public struct ReadContainersResponse: ProtoMessage, StoredMessage {
   }
 
   public struct ContainerNotifications: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerNotifications", "notifications:o", [MessagesField<Notification>.self])
+    private static let layout = messageLayout("campanile.notifications.v1.ReadContainersResponse.ContainerNotifications notifications:o", [MessagesField<Notification>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }

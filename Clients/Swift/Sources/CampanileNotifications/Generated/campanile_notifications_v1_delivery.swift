@@ -156,7 +156,7 @@ public enum DeliveryOutcome: ProtoEnum {
 
 /// DeliveryRecord is an entry of the delivery log: the result of one step of a notification's delivery, and its cause.
 public struct DeliveryRecord: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeliveryRecord", "event_time:t device_id:s outcome:e reason:s release_time:t push_id:s", [EnumField<DeliveryOutcome>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.DeliveryRecord event_time:t device_id:s outcome:e reason:s release_time:t push_id:s", [EnumField<DeliveryOutcome>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -210,7 +210,7 @@ public struct DeliveryRecord: ProtoMessage, StoredMessage {
 
 /// LongLook is a watch's view of one notification: title and subtitle, image, body, base actions, other actions.
 public struct LongLook: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.LongLook", "notification_id:s title:s subtitle:s? image_url:s? image_content_id:s? body:s? base_actions:o actions:o bucket_id:s bucket_name:s bucket_icon_url:s? is_read:b create_time:t tap_url:s?", [MessagesField<LongLookAction>.self, MessagesField<LongLookAction>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.LongLook notification_id:s title:s subtitle:s? image_url:s? image_content_id:s? body:s? base_actions:o actions:o bucket_id:s bucket_name:s bucket_icon_url:s? is_read:b create_time:t tap_url:s?", [MessagesField<LongLookAction>.self, MessagesField<LongLookAction>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -323,7 +323,7 @@ public struct LongLook: ProtoMessage, StoredMessage {
 
 /// LongLookAction is a button.
 public struct LongLookAction: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.LongLookAction", "action_id:s label:s icon:s destructive:b type:e value:s color:s?", [EnumField<ActionType>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.LongLookAction action_id:s label:s icon:s destructive:b type:e value:s color:s?", [EnumField<ActionType>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

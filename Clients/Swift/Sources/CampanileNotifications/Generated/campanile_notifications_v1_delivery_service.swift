@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// NotificationDelivery is a delivery record and the notification that it refers to.
 public struct NotificationDelivery: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.NotificationDelivery", "user_id:s notification_id:s record:m", [MessageField<DeliveryRecord>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.NotificationDelivery user_id:s notification_id:s record:m", [MessageField<DeliveryRecord>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -38,7 +38,7 @@ public struct NotificationDelivery: ProtoMessage, StoredMessage {
 }
 
 public struct RecordDeliveriesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RecordDeliveriesRequest", "deliveries:o", [MessagesField<NotificationDelivery>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.RecordDeliveriesRequest deliveries:o", [MessagesField<NotificationDelivery>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -63,7 +63,7 @@ public struct RecordDeliveriesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RecordDeliveriesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RecordDeliveriesResponse", "recorded_count:i")
+  private static let layout = messageLayout("campanile.notifications.v1.RecordDeliveriesResponse recorded_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -83,7 +83,7 @@ public struct RecordDeliveriesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ExplainUserDeliveryRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExplainUserDeliveryRequest", "user_id:s notification_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ExplainUserDeliveryRequest user_id:s notification_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -121,7 +121,7 @@ public struct ExplainUserDeliveryRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ExplainUserDeliveryResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExplainUserDeliveryResponse", "records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ExplainUserDeliveryResponse records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -152,7 +152,7 @@ public struct ExplainUserDeliveryResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListNotificationUsersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListNotificationUsersRequest page_size:i page_token:s user_id_prefix:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -185,7 +185,7 @@ public struct ListNotificationUsersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListNotificationUsersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationUsersResponse", "users:o next_page_token:s", [MessagesField<NotificationUser>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListNotificationUsersResponse users:o next_page_token:s", [MessagesField<NotificationUser>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -216,7 +216,7 @@ public struct ListNotificationUsersResponse: ProtoMessage, StoredMessage {
 
 /// NotificationUser is a user with buckets, notifications or settings.
 public struct NotificationUser: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.NotificationUser", "user_id:s bucket_count:l notification_count:l unread_count:l scheduled_count:l change_time:t")
+  private static let layout = messageLayout("campanile.notifications.v1.NotificationUser user_id:s bucket_count:l notification_count:l unread_count:l scheduled_count:l change_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

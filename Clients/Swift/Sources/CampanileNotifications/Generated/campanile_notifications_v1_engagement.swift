@@ -72,7 +72,7 @@ public enum EngagementKind: ProtoEnum {
 
 /// ReceiptReport is a report by a device that may have nothing but the push.
 public struct ReceiptReport: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ReceiptReport", "receipt:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ReceiptReport receipt:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -114,7 +114,7 @@ public struct ReceiptReport: ProtoMessage, StoredMessage {
 
 /// EngagementReport is a report about a notification of the caller.
 public struct EngagementReport: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.EngagementReport", "notification_id:s device_id:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.EngagementReport notification_id:s device_id:s kind:e action_id:s event_time:t", [EnumField<EngagementKind>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -161,7 +161,7 @@ public struct EngagementReport: ProtoMessage, StoredMessage {
 
 /// RecordedEngagement is the result of an accepted report.
 public struct RecordedEngagement: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RecordedEngagement", "is_new:b")
+  private static let layout = messageLayout("campanile.notifications.v1.RecordedEngagement is_new:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -183,7 +183,7 @@ public struct RecordedEngagement: ProtoMessage, StoredMessage {
 /// EngagementCounts counts the recipients of a notification, or of all notifications of a bucket, by what they did. A
 /// recipient with several devices, or with several reports of one kind, counts once.
 public struct EngagementCounts: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.EngagementCounts", "received_count:i opened_count:i dismissed_count:i acted_count:i")
+  private static let layout = messageLayout("campanile.notifications.v1.EngagementCounts received_count:i opened_count:i dismissed_count:i acted_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -221,7 +221,7 @@ public struct EngagementCounts: ProtoMessage, StoredMessage {
 
 /// ActionEngagement counts the recipients who chose an action.
 public struct ActionEngagement: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ActionEngagement", "action_id:s recipient_count:i")
+  private static let layout = messageLayout("campanile.notifications.v1.ActionEngagement action_id:s recipient_count:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -247,7 +247,7 @@ public struct ActionEngagement: ProtoMessage, StoredMessage {
 
 /// NotificationEngagement is what the recipients of one publication did with it. It names neither users nor devices.
 public struct NotificationEngagement: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.NotificationEngagement", "notification_id:s recipient_count:i? counts:m actions:o update_time:t", [MessageField<EngagementCounts>.self, MessagesField<ActionEngagement>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.NotificationEngagement notification_id:s recipient_count:i? counts:m actions:o update_time:t", [MessageField<EngagementCounts>.self, MessagesField<ActionEngagement>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -300,7 +300,7 @@ public struct NotificationEngagement: ProtoMessage, StoredMessage {
 
 /// EngagementChange is one report that was new. It names neither the user nor the device.
 public struct EngagementChange: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.EngagementChange", "change_time:t bucket_id:s notification_id:s kind:e action_id:s event_time:t counts:m", [EnumField<EngagementKind>.self, MessageField<EngagementCounts>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.EngagementChange change_time:t bucket_id:s notification_id:s kind:e action_id:s event_time:t counts:m", [EnumField<EngagementKind>.self, MessageField<EngagementCounts>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileMessages
 public import CampanileStorage
 
 public struct BatchReportEngagementRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementRequest", "reports:o", [MessagesField<ReceiptReport>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchReportEngagementRequest reports:o", [MessagesField<ReceiptReport>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -31,7 +31,7 @@ public struct BatchReportEngagementRequest: ProtoMessage, StoredMessage {
 }
 
 public struct BatchReportEngagementResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementResponse", "results:o", [MessagesField<BatchReportEngagementResult>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchReportEngagementResponse results:o", [MessagesField<BatchReportEngagementResult>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -57,7 +57,7 @@ public struct BatchReportEngagementResponse: ProtoMessage, StoredMessage {
 
 /// BatchReportEngagementResult is the result of one entry.
 public struct BatchReportEngagementResult: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchReportEngagementResult", "engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchReportEngagementResult engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -94,7 +94,7 @@ public struct BatchReportEngagementResult: ProtoMessage, StoredMessage {
 }
 
 public struct BatchRecordEngagementRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementRequest", "reports:o", [MessagesField<EngagementReport>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchRecordEngagementRequest reports:o", [MessagesField<EngagementReport>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -119,7 +119,7 @@ public struct BatchRecordEngagementRequest: ProtoMessage, StoredMessage {
 }
 
 public struct BatchRecordEngagementResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementResponse", "results:o", [MessagesField<BatchRecordEngagementResult>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchRecordEngagementResponse results:o", [MessagesField<BatchRecordEngagementResult>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -145,7 +145,7 @@ public struct BatchRecordEngagementResponse: ProtoMessage, StoredMessage {
 
 /// BatchRecordEngagementResult is the result of one entry.
 public struct BatchRecordEngagementResult: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchRecordEngagementResult", "engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchRecordEngagementResult engagement:m1 error:m1", [MessageField<RecordedEngagement>.self, MessageField<BatchError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -182,7 +182,7 @@ public struct BatchRecordEngagementResult: ProtoMessage, StoredMessage {
 }
 
 public struct GetNotificationEngagementRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationEngagementRequest", "notification_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.GetNotificationEngagementRequest notification_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -201,7 +201,7 @@ public struct GetNotificationEngagementRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetNotificationEngagementResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationEngagementResponse", "engagement:m", [MessageField<NotificationEngagement>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetNotificationEngagementResponse engagement:m", [MessageField<NotificationEngagement>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -220,7 +220,7 @@ public struct GetNotificationEngagementResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketEngagementRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketEngagementRequest", "bucket_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketEngagementRequest bucket_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -252,7 +252,7 @@ public struct ListBucketEngagementRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketEngagementResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketEngagementResponse", "notifications:o next_page_token:s totals:m resume_token:s", [MessagesField<NotificationEngagement>.self, MessageField<EngagementCounts>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketEngagementResponse notifications:o next_page_token:s totals:m resume_token:s", [MessagesField<NotificationEngagement>.self, MessageField<EngagementCounts>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -298,7 +298,7 @@ public struct ListBucketEngagementResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListEngagementChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListEngagementChangesRequest", "bucket_id:s resume_token:s page_size:i")
+  private static let layout = messageLayout("campanile.notifications.v1.ListEngagementChangesRequest bucket_id:s resume_token:s page_size:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -332,7 +332,7 @@ public struct ListEngagementChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListEngagementChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListEngagementChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<EngagementChange>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListEngagementChangesResponse changes:o resume_token:s has_more:b", [MessagesField<EngagementChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -371,7 +371,7 @@ public struct ListEngagementChangesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchEngagementChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesRequest", "bucket_id:s resume_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.WatchEngagementChangesRequest bucket_id:s resume_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -397,7 +397,7 @@ public struct WatchEngagementChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchEngagementChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchEngagementChangesResponse.WatchStarted>.self, MessageField<EngagementChange>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.WatchEngagementChangesResponse resume_token:s started:m1 change:m1", [MessageField<WatchEngagementChangesResponse.WatchStarted>.self, MessageField<EngagementChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -441,7 +441,7 @@ public struct WatchEngagementChangesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.WatchEngagementChangesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.notifications.v1.WatchEngagementChangesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileMessages
 public import CampanileStorage
 
 public struct SearchNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.SearchNotificationsRequest", "query:s page_size:i page_token:s bucket_id:s start_time:t end_time:t")
+  private static let layout = messageLayout("campanile.notifications.v1.SearchNotificationsRequest query:s page_size:i page_token:s bucket_id:s start_time:t end_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -61,7 +61,7 @@ public struct SearchNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SearchNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.SearchNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.SearchNotificationsResponse notifications:o next_page_token:s", [MessagesField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -91,7 +91,7 @@ public struct SearchNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetAttachmentContentRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetAttachmentContentRequest", "notification_id:s content_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.GetAttachmentContentRequest notification_id:s content_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -116,7 +116,7 @@ public struct GetAttachmentContentRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetAttachmentContentResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetAttachmentContentResponse", "data:o content_type:s", [BytesField.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetAttachmentContentResponse data:o content_type:s", [BytesField.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -141,7 +141,7 @@ public struct GetAttachmentContentResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetLongLookRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetLongLookRequest", "notification_id:s with_own_labels:b")
+  private static let layout = messageLayout("campanile.notifications.v1.GetLongLookRequest notification_id:s with_own_labels:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -168,7 +168,7 @@ public struct GetLongLookRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetLongLookResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetLongLookResponse", "long_look:m", [MessageField<LongLook>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetLongLookResponse long_look:m", [MessageField<LongLook>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -187,7 +187,7 @@ public struct GetLongLookResponse: ProtoMessage, StoredMessage {
 }
 
 public struct InvokeActionRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.InvokeActionRequest", "notification_id:s action_id:s request_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.InvokeActionRequest notification_id:s action_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -221,7 +221,7 @@ public struct InvokeActionRequest: ProtoMessage, StoredMessage {
 }
 
 public struct InvokeActionResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.InvokeActionResponse", "run:m", [MessageField<ActionRun>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.InvokeActionResponse run:m", [MessageField<ActionRun>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -240,7 +240,7 @@ public struct InvokeActionResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListActionRunsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListActionRunsRequest", "page_size:i page_token:s notification_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListActionRunsRequest page_size:i page_token:s notification_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -273,7 +273,7 @@ public struct ListActionRunsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListActionRunsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListActionRunsResponse", "runs:o next_page_token:s", [MessagesField<ActionRun>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListActionRunsResponse runs:o next_page_token:s", [MessagesField<ActionRun>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -303,7 +303,7 @@ public struct ListActionRunsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ExplainDeliveryRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExplainDeliveryRequest", "notification_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ExplainDeliveryRequest notification_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -335,7 +335,7 @@ public struct ExplainDeliveryRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ExplainDeliveryResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExplainDeliveryResponse", "records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ExplainDeliveryResponse records:o next_page_token:s", [MessagesField<DeliveryRecord>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -366,7 +366,7 @@ public struct ExplainDeliveryResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetUnreadSummaryRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadSummaryRequest", "")
+  private static let layout = messageLayout("campanile.notifications.v1.GetUnreadSummaryRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -374,7 +374,7 @@ public struct GetUnreadSummaryRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetUnreadSummaryResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadSummaryResponse", "summary:m", [MessageField<UnreadSummary>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetUnreadSummaryResponse summary:m", [MessageField<UnreadSummary>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -393,7 +393,7 @@ public struct GetUnreadSummaryResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetUserSettingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetUserSettingsRequest", "")
+  private static let layout = messageLayout("campanile.notifications.v1.GetUserSettingsRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -401,7 +401,7 @@ public struct GetUserSettingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetUserSettingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetUserSettingsResponse", "settings:m", [MessageField<UserSettings>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetUserSettingsResponse settings:m", [MessageField<UserSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -420,7 +420,7 @@ public struct GetUserSettingsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateUserSettingsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateUserSettingsRequest", "settings:m update_mask:o?", [MessageField<UserSettings>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateUserSettingsRequest settings:m update_mask:o?", [MessageField<UserSettings>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -447,7 +447,7 @@ public struct UpdateUserSettingsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateUserSettingsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateUserSettingsResponse", "settings:m", [MessageField<UserSettings>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateUserSettingsResponse settings:m", [MessageField<UserSettings>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

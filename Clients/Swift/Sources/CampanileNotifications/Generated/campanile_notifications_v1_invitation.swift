@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// Invitation offers one user a role in a bucket. The user receives nothing of the bucket before AcceptInvitation.
 public struct Invitation: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Invitation", "id:s bucket_id:s bucket_name:s owner_id:s inviter_id:s user_id:s role:e share_expire_time:t create_time:t expire_time:t end_time:t state:e", [EnumField<BucketRole>.self, EnumField<Invitation.State>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Invitation id:s bucket_id:s bucket_name:s owner_id:s inviter_id:s user_id:s role:e share_expire_time:t create_time:t expire_time:t end_time:t state:e", [EnumField<BucketRole>.self, EnumField<Invitation.State>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -169,7 +169,7 @@ public struct Invitation: ProtoMessage, StoredMessage {
 
 /// InviteCode admits anyone who presents its secret to a bucket. Presenting the secret is the consent.
 public struct InviteCode: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.InviteCode", "id:s bucket_id:s role:e max_uses:i use_count:i create_time:t expire_time:t creator_id:s hint:s", [EnumField<BucketRole>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.InviteCode id:s bucket_id:s role:e max_uses:i use_count:i create_time:t expire_time:t creator_id:s hint:s", [EnumField<BucketRole>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -243,7 +243,7 @@ public struct InviteCode: ProtoMessage, StoredMessage {
 
 /// BlockedUser is a user whose invitations are hidden from the caller.
 public struct BlockedUser: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BlockedUser", "user_id:s create_time:t")
+  private static let layout = messageLayout("campanile.notifications.v1.BlockedUser user_id:s create_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -268,7 +268,7 @@ public struct BlockedUser: ProtoMessage, StoredMessage {
 }
 
 public struct InviteToBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.InviteToBucketRequest", "bucket_id:s user_id:s role:e share_expire_time:t expire_time:t request_id:s", [EnumField<BucketRole>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.InviteToBucketRequest bucket_id:s user_id:s role:e share_expire_time:t expire_time:t request_id:s", [EnumField<BucketRole>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -321,7 +321,7 @@ public struct InviteToBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct InviteToBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.InviteToBucketResponse", "invitation:m", [MessageField<Invitation>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.InviteToBucketResponse invitation:m", [MessageField<Invitation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -340,7 +340,7 @@ public struct InviteToBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketInvitationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketInvitationsRequest", "bucket_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketInvitationsRequest bucket_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -372,7 +372,7 @@ public struct ListBucketInvitationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketInvitationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketInvitationsResponse", "invitations:o next_page_token:s", [MessagesField<Invitation>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketInvitationsResponse invitations:o next_page_token:s", [MessagesField<Invitation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -402,7 +402,7 @@ public struct ListBucketInvitationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CancelInvitationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CancelInvitationRequest", "bucket_id:s invitation_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.CancelInvitationRequest bucket_id:s invitation_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -427,7 +427,7 @@ public struct CancelInvitationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CancelInvitationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CancelInvitationResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.CancelInvitationResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -435,7 +435,7 @@ public struct CancelInvitationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListInvitationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListInvitationsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListInvitationsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -461,7 +461,7 @@ public struct ListInvitationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListInvitationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListInvitationsResponse", "invitations:o next_page_token:s", [MessagesField<Invitation>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListInvitationsResponse invitations:o next_page_token:s", [MessagesField<Invitation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -491,7 +491,7 @@ public struct ListInvitationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct AcceptInvitationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInvitationRequest", "invitation_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.AcceptInvitationRequest invitation_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -510,7 +510,7 @@ public struct AcceptInvitationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct AcceptInvitationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInvitationResponse", "bucket:m", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.AcceptInvitationResponse bucket:m", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -529,7 +529,7 @@ public struct AcceptInvitationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeclineInvitationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeclineInvitationRequest", "invitation_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.DeclineInvitationRequest invitation_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -548,7 +548,7 @@ public struct DeclineInvitationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeclineInvitationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeclineInvitationResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.DeclineInvitationResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -556,7 +556,7 @@ public struct DeclineInvitationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CreateInviteCodeRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateInviteCodeRequest", "bucket_id:s role:e max_uses:i expire_time:t request_id:s", [EnumField<BucketRole>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateInviteCodeRequest bucket_id:s role:e max_uses:i expire_time:t request_id:s", [EnumField<BucketRole>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -603,7 +603,7 @@ public struct CreateInviteCodeRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateInviteCodeResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateInviteCodeResponse", "code:m secret:s", [MessageField<InviteCode>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateInviteCodeResponse code:m secret:s", [MessageField<InviteCode>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -629,7 +629,7 @@ public struct CreateInviteCodeResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListInviteCodesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListInviteCodesRequest", "bucket_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListInviteCodesRequest bucket_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -661,7 +661,7 @@ public struct ListInviteCodesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListInviteCodesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListInviteCodesResponse", "codes:o next_page_token:s", [MessagesField<InviteCode>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListInviteCodesResponse codes:o next_page_token:s", [MessagesField<InviteCode>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -691,7 +691,7 @@ public struct ListInviteCodesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeInviteCodeRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RevokeInviteCodeRequest", "bucket_id:s code_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.RevokeInviteCodeRequest bucket_id:s code_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -716,7 +716,7 @@ public struct RevokeInviteCodeRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RevokeInviteCodeResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RevokeInviteCodeResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.RevokeInviteCodeResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -724,7 +724,7 @@ public struct RevokeInviteCodeResponse: ProtoMessage, StoredMessage {
 }
 
 public struct AcceptInviteCodeRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInviteCodeRequest", "secret:s")
+  private static let layout = messageLayout("campanile.notifications.v1.AcceptInviteCodeRequest secret:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -743,7 +743,7 @@ public struct AcceptInviteCodeRequest: ProtoMessage, StoredMessage {
 }
 
 public struct AcceptInviteCodeResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.AcceptInviteCodeResponse", "bucket:m", [MessageField<Bucket>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.AcceptInviteCodeResponse bucket:m", [MessageField<Bucket>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -762,7 +762,7 @@ public struct AcceptInviteCodeResponse: ProtoMessage, StoredMessage {
 }
 
 public struct BlockUserRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BlockUserRequest", "user_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.BlockUserRequest user_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -781,7 +781,7 @@ public struct BlockUserRequest: ProtoMessage, StoredMessage {
 }
 
 public struct BlockUserResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BlockUserResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.BlockUserResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -789,7 +789,7 @@ public struct BlockUserResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UnblockUserRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UnblockUserRequest", "user_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.UnblockUserRequest user_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -808,7 +808,7 @@ public struct UnblockUserRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UnblockUserResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UnblockUserResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.UnblockUserResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -816,7 +816,7 @@ public struct UnblockUserResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListBlockedUsersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBlockedUsersRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListBlockedUsersRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -842,7 +842,7 @@ public struct ListBlockedUsersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListBlockedUsersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBlockedUsersResponse", "blocked_users:o next_page_token:s", [MessagesField<BlockedUser>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListBlockedUsersResponse blocked_users:o next_page_token:s", [MessagesField<BlockedUser>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -175,7 +175,7 @@ public enum ActionType: ProtoEnum {
 
 /// Notification is one message to a user, stored until it is deleted.
 public struct Notification: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Notification", "id:s bucket_id:s title:s subtitle:s? body:s? priority:e attachments:o actions:o tap_action:m create_time:t update_time:t read_time:t send_time:t etag:s expire_time:t collapse_key:s deliver_time:t repeat:m delivery_state:e release_time:t send_count:i delete_time:t sound:s thread_id:s recipient_ids:o", [EnumField<Notification.Priority>.self, MessagesField<Attachment>.self, MessagesField<Action>.self, MessageField<Action>.self, MessageField<Repeat>.self, EnumField<DeliveryState>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Notification id:s bucket_id:s title:s subtitle:s? body:s? priority:e attachments:o actions:o tap_action:m create_time:t update_time:t read_time:t send_time:t etag:s expire_time:t collapse_key:s deliver_time:t repeat:m delivery_state:e release_time:t send_count:i delete_time:t sound:s thread_id:s recipient_ids:o", [EnumField<Notification.Priority>.self, MessagesField<Attachment>.self, MessagesField<Action>.self, MessageField<Action>.self, MessageField<Repeat>.self, EnumField<DeliveryState>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -442,7 +442,7 @@ public struct Notification: ProtoMessage, StoredMessage {
 
 /// Repeat hands a notification over to the devices again until it is read or deleted.
 public struct Repeat: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Repeat", "every:o? max_count:i count:i", [ValueField<ProtoDuration>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Repeat every:o? max_count:i count:i", [ValueField<ProtoDuration>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -477,7 +477,7 @@ public struct Repeat: ProtoMessage, StoredMessage {
 
 /// Attachment is a medium shown with a notification.
 public struct Attachment: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Attachment", "media_type:e url:s name:s data:o content_type:s content_id:s size_bytes:i", [EnumField<Attachment.MediaType>.self, BytesField.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Attachment media_type:e url:s name:s data:o content_type:s content_id:s size_bytes:i", [EnumField<Attachment.MediaType>.self, BytesField.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -611,7 +611,7 @@ public struct Attachment: ProtoMessage, StoredMessage {
 
 /// Action is an operation that a user can perform from a notification.
 public struct Action: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.Action", "type:e value:s destructive:b title:s icon:s", [EnumField<ActionType>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.Action type:e value:s destructive:b title:s icon:s", [EnumField<ActionType>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -5,7 +5,7 @@ public import CampanileMessages
 public import CampanileStorage
 
 public struct CreateNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateNotificationRequest", "notification:m request_id:s template_id:s variables:o heartbeat_id:s", [MessageField<Notification>.self, MapField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateNotificationRequest notification:m request_id:s template_id:s variables:o heartbeat_id:s", [MessageField<Notification>.self, MapField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -59,7 +59,7 @@ public struct CreateNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreateNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreateNotificationResponse notification:m", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -78,7 +78,7 @@ public struct CreateNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct BatchCreateNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchCreateNotificationsRequest", "requests:o", [MessagesField<CreateNotificationRequest>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchCreateNotificationsRequest requests:o", [MessagesField<CreateNotificationRequest>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -103,7 +103,7 @@ public struct BatchCreateNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct BatchCreateNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchCreateNotificationsResponse", "results:o", [MessagesField<BatchCreateResult>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchCreateNotificationsResponse results:o", [MessagesField<BatchCreateResult>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -129,7 +129,7 @@ public struct BatchCreateNotificationsResponse: ProtoMessage, StoredMessage {
 
 /// BatchCreateResult is the result of one entry of a batch.
 public struct BatchCreateResult: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchCreateResult", "notification:m1 error:m1", [MessageField<Notification>.self, MessageField<BatchError>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchCreateResult notification:m1 error:m1", [MessageField<Notification>.self, MessageField<BatchError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -166,7 +166,7 @@ public struct BatchCreateResult: ProtoMessage, StoredMessage {
 }
 
 public struct GetNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationRequest", "notification_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.GetNotificationRequest notification_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -185,7 +185,7 @@ public struct GetNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetNotificationResponse notification:m", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -204,7 +204,7 @@ public struct GetNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationsRequest", "page_size:i page_token:s bucket_id:s unread_only:b start_time:t end_time:t")
+  private static let layout = messageLayout("campanile.notifications.v1.ListNotificationsRequest page_size:i page_token:s bucket_id:s unread_only:b start_time:t end_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -258,7 +258,7 @@ public struct ListNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationsResponse", "notifications:o next_page_token:s resume_token:s", [MessagesField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListNotificationsResponse notifications:o next_page_token:s resume_token:s", [MessagesField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -296,7 +296,7 @@ public struct ListNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateNotificationRequest", "notification:m update_mask:o?", [MessageField<Notification>.self, ValueField<ProtoFieldMask>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateNotificationRequest notification:m update_mask:o?", [MessageField<Notification>.self, ValueField<ProtoFieldMask>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -324,7 +324,7 @@ public struct UpdateNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UpdateNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UpdateNotificationResponse notification:m", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -343,7 +343,7 @@ public struct UpdateNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct MarkNotificationsReadRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsReadRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.MarkNotificationsReadRequest notification_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -368,7 +368,7 @@ public struct MarkNotificationsReadRequest: ProtoMessage, StoredMessage {
 }
 
 public struct MarkNotificationsReadResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsReadResponse", "changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.MarkNotificationsReadResponse changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -406,7 +406,7 @@ public struct MarkNotificationsReadResponse: ProtoMessage, StoredMessage {
 }
 
 public struct MarkNotificationsUnreadRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsUnreadRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.MarkNotificationsUnreadRequest notification_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -431,7 +431,7 @@ public struct MarkNotificationsUnreadRequest: ProtoMessage, StoredMessage {
 }
 
 public struct MarkNotificationsUnreadResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.MarkNotificationsUnreadResponse", "changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.MarkNotificationsUnreadResponse changed_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -469,7 +469,7 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteNotificationRequest", "notification_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteNotificationRequest notification_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -495,7 +495,7 @@ public struct DeleteNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.DeleteNotificationResponse", "unread_counts:m", [MessageField<UnreadCounts>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.DeleteNotificationResponse unread_counts:m", [MessageField<UnreadCounts>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -514,7 +514,7 @@ public struct DeleteNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct BatchDeleteNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchDeleteNotificationsRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchDeleteNotificationsRequest notification_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -539,7 +539,7 @@ public struct BatchDeleteNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct BatchDeleteNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BatchDeleteNotificationsResponse", "deleted_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BatchDeleteNotificationsResponse deleted_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -576,7 +576,7 @@ public struct BatchDeleteNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UndeleteNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteNotificationsRequest", "notification_ids:o", [ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UndeleteNotificationsRequest notification_ids:o", [ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -601,7 +601,7 @@ public struct UndeleteNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UndeleteNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UndeleteNotificationsResponse", "restored_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UndeleteNotificationsResponse restored_count:i unread_counts:m missing_ids:o", [MessageField<UnreadCounts>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -638,7 +638,7 @@ public struct UndeleteNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListDeletedNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedNotificationsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListDeletedNotificationsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -664,7 +664,7 @@ public struct ListDeletedNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListDeletedNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListDeletedNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListDeletedNotificationsResponse notifications:o next_page_token:s", [MessagesField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -694,7 +694,7 @@ public struct ListDeletedNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct MarkAllNotificationsReadRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.MarkAllNotificationsReadRequest", "bucket_id:s through_notification_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.MarkAllNotificationsReadRequest bucket_id:s through_notification_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -721,7 +721,7 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage, StoredMessage {
 }
 
 public struct MarkAllNotificationsReadResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.MarkAllNotificationsReadResponse", "changed_count:i unread_counts:m", [MessageField<UnreadCounts>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.MarkAllNotificationsReadResponse changed_count:i unread_counts:m", [MessageField<UnreadCounts>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -747,7 +747,7 @@ public struct MarkAllNotificationsReadResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SnoozeNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.SnoozeNotificationRequest", "notification_id:s release_time:t")
+  private static let layout = messageLayout("campanile.notifications.v1.SnoozeNotificationRequest notification_id:s release_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -773,7 +773,7 @@ public struct SnoozeNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SnoozeNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.SnoozeNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.SnoozeNotificationResponse notification:m", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -792,7 +792,7 @@ public struct SnoozeNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PostponeNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.PostponeNotificationRequest", "notification_id:s release_time:t")
+  private static let layout = messageLayout("campanile.notifications.v1.PostponeNotificationRequest notification_id:s release_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -818,7 +818,7 @@ public struct PostponeNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PostponeNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.PostponeNotificationResponse", "notification:m", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.PostponeNotificationResponse notification:m", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -837,7 +837,7 @@ public struct PostponeNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListScheduledNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListScheduledNotificationsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListScheduledNotificationsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -863,7 +863,7 @@ public struct ListScheduledNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListScheduledNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListScheduledNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListScheduledNotificationsResponse notifications:o next_page_token:s", [MessagesField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -893,7 +893,7 @@ public struct ListScheduledNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CancelScheduledNotificationRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CancelScheduledNotificationRequest", "notification_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.CancelScheduledNotificationRequest notification_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -919,7 +919,7 @@ public struct CancelScheduledNotificationRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CancelScheduledNotificationResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CancelScheduledNotificationResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.CancelScheduledNotificationResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -927,7 +927,7 @@ public struct CancelScheduledNotificationResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListPostponedNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListPostponedNotificationsRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListPostponedNotificationsRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -953,7 +953,7 @@ public struct ListPostponedNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListPostponedNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListPostponedNotificationsResponse", "notifications:o next_page_token:s", [MessagesField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListPostponedNotificationsResponse notifications:o next_page_token:s", [MessagesField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -983,7 +983,7 @@ public struct ListPostponedNotificationsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CancelPostponementRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CancelPostponementRequest", "notification_id:s etag:s")
+  private static let layout = messageLayout("campanile.notifications.v1.CancelPostponementRequest notification_id:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1009,7 +1009,7 @@ public struct CancelPostponementRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CancelPostponementResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CancelPostponementResponse", "notification:m", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CancelPostponementResponse notification:m", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1028,7 +1028,7 @@ public struct CancelPostponementResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetUnreadCountsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadCountsRequest", "")
+  private static let layout = messageLayout("campanile.notifications.v1.GetUnreadCountsRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1036,7 +1036,7 @@ public struct GetUnreadCountsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetUnreadCountsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.GetUnreadCountsResponse", "unread_counts:m", [MessageField<UnreadCounts>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.GetUnreadCountsResponse unread_counts:m", [MessageField<UnreadCounts>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1056,7 +1056,7 @@ public struct GetUnreadCountsResponse: ProtoMessage, StoredMessage {
 
 /// UnreadCounts are the numbers of a user's unread notifications.
 public struct UnreadCounts: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UnreadCounts", "total:i by_bucket:o", [MapField<Int32>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UnreadCounts total:i by_bucket:o", [MapField<Int32>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -82,7 +82,7 @@ public enum DayOfWeek: ProtoEnum {
 
 /// UserSettings are a user's settings for all buckets.
 public struct UserSettings: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UserSettings", "time_zone:s quiet_hours:m summary_size:i update_time:t etag:s", [MessageField<QuietHours>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.UserSettings time_zone:s quiet_hours:m summary_size:i update_time:t etag:s", [MessageField<QuietHours>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -131,7 +131,7 @@ public struct UserSettings: ProtoMessage, StoredMessage {
 
 /// QuietHours are times of the week during which devices are not notified. Critical notifications pass.
 public struct QuietHours: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.QuietHours", "windows:o", [MessagesField<QuietWindow>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.QuietHours windows:o", [MessagesField<QuietWindow>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -157,7 +157,7 @@ public struct QuietHours: ProtoMessage, StoredMessage {
 
 /// QuietWindow is a time of day on some days of the week, in the user's time zone.
 public struct QuietWindow: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.QuietWindow", "days:o start:s end:s", [EnumsField<DayOfWeek>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.QuietWindow days:o start:s end:s", [EnumsField<DayOfWeek>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// BucketShare is the role of one user in a bucket of another user.
 public struct BucketShare: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.BucketShare", "user_id:s role:e expire_time:t create_time:t", [EnumField<BucketRole>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.BucketShare user_id:s role:e expire_time:t create_time:t", [EnumField<BucketRole>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -46,7 +46,7 @@ public struct BucketShare: ProtoMessage, StoredMessage {
 
 /// PublishKey permits publishing into one bucket.
 public struct PublishKey: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.PublishKey", "id:s name:s expire_time:t create_time:t hint:s")
+  private static let layout = messageLayout("campanile.notifications.v1.PublishKey id:s name:s expire_time:t create_time:t hint:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -93,7 +93,7 @@ public struct PublishKey: ProtoMessage, StoredMessage {
 }
 
 public struct ShareBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ShareBucketRequest", "bucket_id:s user_id:s role:e expire_time:t", [EnumField<BucketRole>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ShareBucketRequest bucket_id:s user_id:s role:e expire_time:t", [EnumField<BucketRole>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -132,7 +132,7 @@ public struct ShareBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ShareBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ShareBucketResponse", "share:m invitation:m", [MessageField<BucketShare>.self, MessageField<Invitation>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ShareBucketResponse share:m invitation:m", [MessageField<BucketShare>.self, MessageField<Invitation>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -159,7 +159,7 @@ public struct ShareBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UnshareBucketRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UnshareBucketRequest", "bucket_id:s user_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.UnshareBucketRequest bucket_id:s user_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -184,7 +184,7 @@ public struct UnshareBucketRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UnshareBucketResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.UnshareBucketResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.UnshareBucketResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -192,7 +192,7 @@ public struct UnshareBucketResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketSharesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketSharesRequest", "bucket_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketSharesRequest bucket_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -224,7 +224,7 @@ public struct ListBucketSharesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListBucketSharesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListBucketSharesResponse", "shares:o next_page_token:s", [MessagesField<BucketShare>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListBucketSharesResponse shares:o next_page_token:s", [MessagesField<BucketShare>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -254,7 +254,7 @@ public struct ListBucketSharesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CreatePublishKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreatePublishKeyRequest", "bucket_id:s name:s expire_time:t request_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.CreatePublishKeyRequest bucket_id:s name:s expire_time:t request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -294,7 +294,7 @@ public struct CreatePublishKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreatePublishKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.CreatePublishKeyResponse", "key:m secret:s", [MessageField<PublishKey>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.CreatePublishKeyResponse key:m secret:s", [MessageField<PublishKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -320,7 +320,7 @@ public struct CreatePublishKeyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListPublishKeysRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListPublishKeysRequest", "bucket_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListPublishKeysRequest bucket_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -352,7 +352,7 @@ public struct ListPublishKeysRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListPublishKeysResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListPublishKeysResponse", "keys:o next_page_token:s", [MessagesField<PublishKey>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListPublishKeysResponse keys:o next_page_token:s", [MessagesField<PublishKey>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -382,7 +382,7 @@ public struct ListPublishKeysResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RevokePublishKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RevokePublishKeyRequest", "bucket_id:s key_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.RevokePublishKeyRequest bucket_id:s key_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -407,7 +407,7 @@ public struct RevokePublishKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RevokePublishKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.RevokePublishKeyResponse", "")
+  private static let layout = messageLayout("campanile.notifications.v1.RevokePublishKeyResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -415,7 +415,7 @@ public struct RevokePublishKeyResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PublishWithKeyRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.PublishWithKeyRequest", "secret:s notification:m request_id:s", [MessageField<Notification>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.PublishWithKeyRequest secret:s notification:m request_id:s", [MessageField<Notification>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -448,7 +448,7 @@ public struct PublishWithKeyRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PublishWithKeyResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.PublishWithKeyResponse", "notification_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.PublishWithKeyResponse notification_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

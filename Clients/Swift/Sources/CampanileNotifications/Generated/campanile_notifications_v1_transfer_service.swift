@@ -7,7 +7,7 @@ public import CampanileStorage
 
 /// ExportHeader is the first entry of an export.
 public struct ExportHeader: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExportHeader", "format_version:i user_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ExportHeader format_version:i user_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -34,7 +34,7 @@ public struct ExportHeader: ProtoMessage, StoredMessage {
 
 /// ExportedNotification is a notification with its inline media.
 public struct ExportedNotification: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExportedNotification", "notification:m contents:o", [MessageField<Notification>.self, MapField<[UInt8]>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ExportedNotification notification:m contents:o", [MessageField<Notification>.self, MapField<[UInt8]>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -66,7 +66,7 @@ public struct ExportedNotification: ProtoMessage, StoredMessage {
 
 /// TransferEntry is one line of an export.
 public struct TransferEntry: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.TransferEntry", "header:m1 settings:m1 bucket:m1 notification:m1 template:m1 heartbeat:m1 webhook:m1 scheduled:m1 blocked_user:m1", [MessageField<ExportHeader>.self, MessageField<UserSettings>.self, MessageField<Bucket>.self, MessageField<ExportedNotification>.self, MessageField<Template>.self, MessageField<Heartbeat>.self, MessageField<Webhook>.self, MessageField<ExportedNotification>.self, MessageField<BlockedUser>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.TransferEntry header:m1 settings:m1 bucket:m1 notification:m1 template:m1 heartbeat:m1 webhook:m1 scheduled:m1 blocked_user:m1", [MessageField<ExportHeader>.self, MessageField<UserSettings>.self, MessageField<Bucket>.self, MessageField<ExportedNotification>.self, MessageField<Template>.self, MessageField<Heartbeat>.self, MessageField<Webhook>.self, MessageField<ExportedNotification>.self, MessageField<BlockedUser>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -128,7 +128,7 @@ public struct TransferEntry: ProtoMessage, StoredMessage {
 }
 
 public struct ExportUserDataRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExportUserDataRequest", "")
+  private static let layout = messageLayout("campanile.notifications.v1.ExportUserDataRequest")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -136,7 +136,7 @@ public struct ExportUserDataRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ExportUserDataResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ExportUserDataResponse", "entry:m", [MessageField<TransferEntry>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ExportUserDataResponse entry:m", [MessageField<TransferEntry>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -155,7 +155,7 @@ public struct ExportUserDataResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ImportUserDataRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ImportUserDataRequest", "entry:m", [MessageField<TransferEntry>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ImportUserDataRequest entry:m", [MessageField<TransferEntry>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -174,7 +174,7 @@ public struct ImportUserDataRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ImportUserDataResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ImportUserDataResponse", "imported_count:i kept_count:i refused_count:i errors:o", [MessagesField<ImportError>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ImportUserDataResponse imported_count:i kept_count:i refused_count:i errors:o", [MessagesField<ImportError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -219,7 +219,7 @@ public struct ImportUserDataResponse: ProtoMessage, StoredMessage {
 
 /// ImportError is the cause for rejecting one entry.
 public struct ImportError: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ImportError", "index:l error:m", [MessageField<BatchError>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ImportError index:l error:m", [MessageField<BatchError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

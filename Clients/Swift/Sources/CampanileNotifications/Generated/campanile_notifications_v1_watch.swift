@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// NotificationChange is one change of a user's buckets and notifications.
 public struct NotificationChange: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange", "change_time:t notification_created:m1 notification_updated:m1 notification_deleted:m1 bucket_created:m1 bucket_updated:m1 bucket_deleted:m1 notifications_marked_read:m1 alert:b", [MessageField<Notification>.self, MessageField<Notification>.self, MessageField<NotificationChange.NotificationDeleted>.self, MessageField<Bucket>.self, MessageField<Bucket>.self, MessageField<NotificationChange.BucketDeleted>.self, MessageField<NotificationChange.NotificationsMarkedRead>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.NotificationChange change_time:t notification_created:m1 notification_updated:m1 notification_deleted:m1 bucket_created:m1 bucket_updated:m1 bucket_deleted:m1 notifications_marked_read:m1 alert:b", [MessageField<Notification>.self, MessageField<Notification>.self, MessageField<NotificationChange.NotificationDeleted>.self, MessageField<Bucket>.self, MessageField<Bucket>.self, MessageField<NotificationChange.BucketDeleted>.self, MessageField<NotificationChange.NotificationsMarkedRead>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -74,7 +74,7 @@ public struct NotificationChange: ProtoMessage, StoredMessage {
 
   /// NotificationDeleted reports a notification that no longer exists.
   public struct NotificationDeleted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.NotificationDeleted", "notification_id:s bucket_id:s")
+    private static let layout = messageLayout("campanile.notifications.v1.NotificationChange.NotificationDeleted notification_id:s bucket_id:s")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -100,7 +100,7 @@ public struct NotificationChange: ProtoMessage, StoredMessage {
 
   /// NotificationsMarkedRead reports that everything through an id was marked as read, in one bucket or for the user.
   public struct NotificationsMarkedRead: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.NotificationsMarkedRead", "bucket_id:s through_notification_id:s read_time:t")
+    private static let layout = messageLayout("campanile.notifications.v1.NotificationChange.NotificationsMarkedRead bucket_id:s through_notification_id:s read_time:t")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -134,7 +134,7 @@ public struct NotificationChange: ProtoMessage, StoredMessage {
 
   /// BucketDeleted reports the deletion of a bucket with all its notifications.
   public struct BucketDeleted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.NotificationChange.BucketDeleted", "bucket_id:s")
+    private static let layout = messageLayout("campanile.notifications.v1.NotificationChange.BucketDeleted bucket_id:s")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -154,7 +154,7 @@ public struct NotificationChange: ProtoMessage, StoredMessage {
 }
 
 public struct ListNotificationChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationChangesRequest", "resume_token:s page_size:i bucket_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.ListNotificationChangesRequest resume_token:s page_size:i bucket_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -189,7 +189,7 @@ public struct ListNotificationChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListNotificationChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.ListNotificationChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<NotificationChange>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.ListNotificationChangesResponse changes:o resume_token:s has_more:b", [MessagesField<NotificationChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -228,7 +228,7 @@ public struct ListNotificationChangesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchNotificationsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsRequest", "resume_token:s bucket_id:s")
+  private static let layout = messageLayout("campanile.notifications.v1.WatchNotificationsRequest resume_token:s bucket_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -255,7 +255,7 @@ public struct WatchNotificationsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchNotificationsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchNotificationsResponse.WatchStarted>.self, MessageField<NotificationChange>.self])
+  private static let layout = messageLayout("campanile.notifications.v1.WatchNotificationsResponse resume_token:s started:m1 change:m1", [MessageField<WatchNotificationsResponse.WatchStarted>.self, MessageField<NotificationChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -299,7 +299,7 @@ public struct WatchNotificationsResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.notifications.v1.WatchNotificationsResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.notifications.v1.WatchNotificationsResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }

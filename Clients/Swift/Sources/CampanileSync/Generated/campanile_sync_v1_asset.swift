@@ -114,7 +114,7 @@ public enum ChunkEncoding: ProtoEnum {
 
 /// Asset is one version of a JSON file. Its content is any JSON text (RFC 8259), stored byte for byte.
 public struct Asset: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.Asset", "zone_id:s name:s record_type:s sync_time:t record_count:l size_bytes:l sha256:s version:l etag:s update_time:t device_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.Asset zone_id:s name:s record_type:s sync_time:t record_count:l size_bytes:l sha256:s version:l etag:s update_time:t device_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -205,7 +205,7 @@ public struct Asset: ProtoMessage, StoredMessage {
 
 /// AssetDeleted is a version that deleted an asset. It has no content.
 public struct AssetDeleted: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AssetDeleted", "zone_id:s name:s version:l delete_time:t device_id:s record_type:s")
+  private static let layout = messageLayout("campanile.sync.v1.AssetDeleted zone_id:s name:s version:l delete_time:t device_id:s record_type:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -258,7 +258,7 @@ public struct AssetDeleted: ProtoMessage, StoredMessage {
 
 /// AssetVersion is one entry of an asset's history.
 public struct AssetVersion: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AssetVersion", "asset:m1 asset_deleted:m1 conflict:b current:b", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
+  private static let layout = messageLayout("campanile.sync.v1.AssetVersion asset:m1 asset_deleted:m1 conflict:b current:b", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -310,7 +310,7 @@ public struct AssetVersion: ProtoMessage, StoredMessage {
 
 /// AssetPut creates a new version of an asset, or a new asset.
 public struct AssetPut: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AssetPut", "name:s record_type:s sync_time:t record_count:l inline_content:o1 upload_id:s1 sha256:s1 etag:s must_not_exist:b base_etag:s on_conflict:e strict:b", [BytesField.self, EnumField<ConflictPolicy>.self])
+  private static let layout = messageLayout("campanile.sync.v1.AssetPut name:s record_type:s sync_time:t record_count:l inline_content:o1 upload_id:s1 sha256:s1 etag:s must_not_exist:b base_etag:s on_conflict:e strict:b", [BytesField.self, EnumField<ConflictPolicy>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -419,7 +419,7 @@ public struct AssetPut: ProtoMessage, StoredMessage {
 
 /// AssetDelete deletes an asset. Its history remains until it is compacted.
 public struct AssetDelete: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AssetDelete", "name:s etag:s")
+  private static let layout = messageLayout("campanile.sync.v1.AssetDelete name:s etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -446,7 +446,7 @@ public struct AssetDelete: ProtoMessage, StoredMessage {
 
 /// AssetChange is one change of a commit.
 public struct AssetChange: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AssetChange", "put:m1 delete:m1", [MessageField<AssetPut>.self, MessageField<AssetDelete>.self])
+  private static let layout = messageLayout("campanile.sync.v1.AssetChange put:m1 delete:m1", [MessageField<AssetPut>.self, MessageField<AssetDelete>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -77,7 +77,7 @@ public enum DeltaKind: ProtoEnum {
 }
 
 public struct PutAssetRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.PutAssetRequest", "zone_id:s device_id:s put:m request_id:s", [MessageField<AssetPut>.self])
+  private static let layout = messageLayout("campanile.sync.v1.PutAssetRequest zone_id:s device_id:s put:m request_id:s", [MessageField<AssetPut>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -115,7 +115,7 @@ public struct PutAssetRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PutAssetResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.PutAssetResponse", "asset:m conflict:m merged:b duplicate_names:o storage:m user_storage:m export_ended:b", [MessageField<Asset>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+  private static let layout = messageLayout("campanile.sync.v1.PutAssetResponse asset:m conflict:m merged:b duplicate_names:o storage:m user_storage:m export_ended:b", [MessageField<Asset>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -182,7 +182,7 @@ public struct PutAssetResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CommitAssetsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CommitAssetsRequest", "zone_id:s device_id:s changes:o request_id:s", [MessagesField<AssetChange>.self])
+  private static let layout = messageLayout("campanile.sync.v1.CommitAssetsRequest zone_id:s device_id:s changes:o request_id:s", [MessagesField<AssetChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -227,7 +227,7 @@ public struct CommitAssetsRequest: ProtoMessage, StoredMessage {
 
 /// AssetChangeResult is the result of one change of a commit.
 public struct AssetChangeResult: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AssetChangeResult", "asset:m1 asset_deleted:m1 conflict:m merged:b duplicate_names:o", [MessageField<Asset>.self, MessageField<AssetDeleted>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.sync.v1.AssetChangeResult asset:m1 asset_deleted:m1 conflict:m merged:b duplicate_names:o", [MessageField<Asset>.self, MessageField<AssetDeleted>.self, MessageField<AssetVersion>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -291,7 +291,7 @@ public struct AssetChangeResult: ProtoMessage, StoredMessage {
 }
 
 public struct CommitAssetsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CommitAssetsResponse", "revision:l results:o storage:m user_storage:m resume_token:s export_ended:b", [MessagesField<AssetChangeResult>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+  private static let layout = messageLayout("campanile.sync.v1.CommitAssetsResponse revision:l results:o storage:m user_storage:m resume_token:s export_ended:b", [MessagesField<AssetChangeResult>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -348,7 +348,7 @@ public struct CommitAssetsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetAssetRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetAssetRequest", "zone_id:s name:s version:l include_content:b known_etag:s")
+  private static let layout = messageLayout("campanile.sync.v1.GetAssetRequest zone_id:s name:s version:l include_content:b known_etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -393,7 +393,7 @@ public struct GetAssetRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetAssetResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetAssetResponse", "asset:m content:o not_modified:b", [MessageField<Asset>.self, BytesField.self])
+  private static let layout = messageLayout("campanile.sync.v1.GetAssetResponse asset:m content:o not_modified:b", [MessageField<Asset>.self, BytesField.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -425,7 +425,7 @@ public struct GetAssetResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DownloadAssetRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.DownloadAssetRequest", "zone_id:s name:s version:l offset:l sha256:s accept_encoding:e", [EnumField<ChunkEncoding>.self])
+  private static let layout = messageLayout("campanile.sync.v1.DownloadAssetRequest zone_id:s name:s version:l offset:l sha256:s accept_encoding:e", [EnumField<ChunkEncoding>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -478,7 +478,7 @@ public struct DownloadAssetRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DownloadAssetResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.DownloadAssetResponse", "asset:m offset:l data:o encoding:e", [MessageField<Asset>.self, BytesField.self, EnumField<ChunkEncoding>.self])
+  private static let layout = messageLayout("campanile.sync.v1.DownloadAssetResponse asset:m offset:l data:o encoding:e", [MessageField<Asset>.self, BytesField.self, EnumField<ChunkEncoding>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -519,7 +519,7 @@ public struct DownloadAssetResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListAssetsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListAssetsRequest", "zone_id:s page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.sync.v1.ListAssetsRequest zone_id:s page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -551,7 +551,7 @@ public struct ListAssetsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListAssetsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListAssetsResponse", "assets:o next_page_token:s revision:l resume_token:s", [MessagesField<Asset>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListAssetsResponse assets:o next_page_token:s revision:l resume_token:s", [MessagesField<Asset>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -596,7 +596,7 @@ public struct ListAssetsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteAssetRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.DeleteAssetRequest", "zone_id:s device_id:s name:s etag:s request_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.DeleteAssetRequest zone_id:s device_id:s name:s etag:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -641,7 +641,7 @@ public struct DeleteAssetRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteAssetResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.DeleteAssetResponse", "revision:l")
+  private static let layout = messageLayout("campanile.sync.v1.DeleteAssetResponse revision:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -660,7 +660,7 @@ public struct DeleteAssetResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PatchAssetRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.PatchAssetRequest", "zone_id:s device_id:s name:s etag:s json_patch:s1 merge_patch:s1 sync_time:t request_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.PatchAssetRequest zone_id:s device_id:s name:s etag:s json_patch:s1 merge_patch:s1 sync_time:t request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -740,7 +740,7 @@ public struct PatchAssetRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PatchAssetResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.PatchAssetResponse", "asset:m storage:m user_storage:m", [MessageField<Asset>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
+  private static let layout = messageLayout("campanile.sync.v1.PatchAssetResponse asset:m storage:m user_storage:m", [MessageField<Asset>.self, MessageField<StorageUse>.self, MessageField<StorageUse>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -771,7 +771,7 @@ public struct PatchAssetResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetAssetDeltaRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetAssetDeltaRequest", "zone_id:s name:s since_version:l accept:o", [EnumsField<DeltaKind>.self])
+  private static let layout = messageLayout("campanile.sync.v1.GetAssetDeltaRequest zone_id:s name:s since_version:l accept:o", [EnumsField<DeltaKind>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -815,7 +815,7 @@ public struct GetAssetDeltaRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetAssetDeltaResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetAssetDeltaResponse", "asset:m kind:e delta:o", [MessageField<Asset>.self, EnumField<DeltaKind>.self, BytesField.self])
+  private static let layout = messageLayout("campanile.sync.v1.GetAssetDeltaResponse asset:m kind:e delta:o", [MessageField<Asset>.self, EnumField<DeltaKind>.self, BytesField.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -849,7 +849,7 @@ public struct GetAssetDeltaResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListAssetVersionsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListAssetVersionsRequest", "zone_id:s name:s page_size:i page_token:s conflicts_only:b")
+  private static let layout = messageLayout("campanile.sync.v1.ListAssetVersionsRequest zone_id:s name:s page_size:i page_token:s conflicts_only:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -894,7 +894,7 @@ public struct ListAssetVersionsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListAssetVersionsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListAssetVersionsResponse", "versions:o next_page_token:s", [MessagesField<AssetVersion>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListAssetVersionsResponse versions:o next_page_token:s", [MessagesField<AssetVersion>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -925,7 +925,7 @@ public struct ListAssetVersionsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct RestoreAssetVersionRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.RestoreAssetVersionRequest", "zone_id:s device_id:s name:s version:l etag:s request_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.RestoreAssetVersionRequest zone_id:s device_id:s name:s version:l etag:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -976,7 +976,7 @@ public struct RestoreAssetVersionRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RestoreAssetVersionResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.RestoreAssetVersionResponse", "asset:m", [MessageField<Asset>.self])
+  private static let layout = messageLayout("campanile.sync.v1.RestoreAssetVersionResponse asset:m", [MessageField<Asset>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -995,7 +995,7 @@ public struct RestoreAssetVersionResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ResolveAssetConflictRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ResolveAssetConflictRequest", "zone_id:s device_id:s name:s version:l")
+  private static let layout = messageLayout("campanile.sync.v1.ResolveAssetConflictRequest zone_id:s device_id:s name:s version:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1032,7 +1032,7 @@ public struct ResolveAssetConflictRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ResolveAssetConflictResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ResolveAssetConflictResponse", "")
+  private static let layout = messageLayout("campanile.sync.v1.ResolveAssetConflictResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1040,7 +1040,7 @@ public struct ResolveAssetConflictResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ImportRecordsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ImportRecordsRequest", "zone_id:s device_id:s records_json:s validate_only:b request_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.ImportRecordsRequest zone_id:s device_id:s records_json:s validate_only:b request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1090,7 +1090,7 @@ public struct ImportRecordsRequest: ProtoMessage, StoredMessage {
 
 /// RecordError is the cause for rejecting one record of an import.
 public struct RecordError: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.RecordError", "index:i record_name:s error:m", [MessageField<BatchError>.self])
+  private static let layout = messageLayout("campanile.sync.v1.RecordError index:i record_name:s error:m", [MessageField<BatchError>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -1124,7 +1124,7 @@ public struct RecordError: ProtoMessage, StoredMessage {
 }
 
 public struct ImportRecordsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ImportRecordsResponse", "bucket_count:i notification_count:i deleted_count:i errors:o assets:o export_ended:b", [MessagesField<RecordError>.self, MessagesField<Asset>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ImportRecordsResponse bucket_count:i notification_count:i deleted_count:i errors:o assets:o export_ended:b", [MessagesField<RecordError>.self, MessagesField<Asset>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

@@ -132,7 +132,7 @@ public enum SyncUpdateType: ProtoEnum {
 
 /// SyncDevice is one device of a user.
 public struct SyncDevice: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.SyncDevice", "id:s role:e display_name:s create_time:t acknowledged_sequence:l subscriptions:o wakes_for_updates:b app:s installation_id:s wake_time:t", [EnumField<DeviceRole>.self, MessagesField<ZoneSubscription>.self])
+  private static let layout = messageLayout("campanile.sync.v1.SyncDevice id:s role:e display_name:s create_time:t acknowledged_sequence:l subscriptions:o wakes_for_updates:b app:s installation_id:s wake_time:t", [EnumField<DeviceRole>.self, MessagesField<ZoneSubscription>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -219,7 +219,7 @@ public struct SyncDevice: ProtoMessage, StoredMessage {
 
 /// ZoneSubscription selects commits of a zone. A commit matches if it changes an asset of the type and name.
 public struct ZoneSubscription: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ZoneSubscription", "zone_id:s record_type:s name:s")
+  private static let layout = messageLayout("campanile.sync.v1.ZoneSubscription zone_id:s record_type:s name:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -254,7 +254,7 @@ public struct ZoneSubscription: ProtoMessage, StoredMessage {
 
 /// SyncUpdateMessage is a message between devices.
 public struct SyncUpdateMessage: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.SyncUpdateMessage", "type:e entity_id:s event_time:t", [EnumField<SyncUpdateType>.self])
+  private static let layout = messageLayout("campanile.sync.v1.SyncUpdateMessage type:e entity_id:s event_time:t", [EnumField<SyncUpdateType>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -288,7 +288,7 @@ public struct SyncUpdateMessage: ProtoMessage, StoredMessage {
 
 /// SyncUpdate is a published message as received by a device.
 public struct SyncUpdate: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.SyncUpdate", "sequence:l source_device_id:s message:m publish_time:t message_json:s", [MessageField<SyncUpdateMessage>.self])
+  private static let layout = messageLayout("campanile.sync.v1.SyncUpdate sequence:l source_device_id:s message:m publish_time:t message_json:s", [MessageField<SyncUpdateMessage>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -337,7 +337,7 @@ public struct SyncUpdate: ProtoMessage, StoredMessage {
 }
 
 public struct RegisterDeviceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.RegisterDeviceRequest", "device:m", [MessageField<SyncDevice>.self])
+  private static let layout = messageLayout("campanile.sync.v1.RegisterDeviceRequest device:m", [MessageField<SyncDevice>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -356,7 +356,7 @@ public struct RegisterDeviceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct RegisterDeviceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.RegisterDeviceResponse", "device:m", [MessageField<SyncDevice>.self])
+  private static let layout = messageLayout("campanile.sync.v1.RegisterDeviceResponse device:m", [MessageField<SyncDevice>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -375,7 +375,7 @@ public struct RegisterDeviceResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListSyncDevicesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListSyncDevicesRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.sync.v1.ListSyncDevicesRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -401,7 +401,7 @@ public struct ListSyncDevicesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListSyncDevicesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListSyncDevicesResponse", "devices:o next_page_token:s", [MessagesField<SyncDevice>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListSyncDevicesResponse devices:o next_page_token:s", [MessagesField<SyncDevice>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -433,7 +433,7 @@ public struct ListSyncDevicesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UnregisterDeviceRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.UnregisterDeviceRequest", "device_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.UnregisterDeviceRequest device_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -452,7 +452,7 @@ public struct UnregisterDeviceRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UnregisterDeviceResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.UnregisterDeviceResponse", "")
+  private static let layout = messageLayout("campanile.sync.v1.UnregisterDeviceResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -460,7 +460,7 @@ public struct UnregisterDeviceResponse: ProtoMessage, StoredMessage {
 }
 
 public struct SetSubscriptionsRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.SetSubscriptionsRequest", "device_id:s subscriptions:o wakes_for_updates:b app:s installation_id:s", [MessagesField<ZoneSubscription>.self])
+  private static let layout = messageLayout("campanile.sync.v1.SetSubscriptionsRequest device_id:s subscriptions:o wakes_for_updates:b app:s installation_id:s", [MessagesField<ZoneSubscription>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -512,7 +512,7 @@ public struct SetSubscriptionsRequest: ProtoMessage, StoredMessage {
 }
 
 public struct SetSubscriptionsResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.SetSubscriptionsResponse", "device:m", [MessageField<SyncDevice>.self])
+  private static let layout = messageLayout("campanile.sync.v1.SetSubscriptionsResponse device:m", [MessageField<SyncDevice>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -531,7 +531,7 @@ public struct SetSubscriptionsResponse: ProtoMessage, StoredMessage {
 }
 
 public struct PublishUpdateRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.PublishUpdateRequest", "device_id:s request_id:s message:m message_json:s", [MessageField<SyncUpdateMessage>.self])
+  private static let layout = messageLayout("campanile.sync.v1.PublishUpdateRequest device_id:s request_id:s message:m message_json:s", [MessageField<SyncUpdateMessage>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -573,7 +573,7 @@ public struct PublishUpdateRequest: ProtoMessage, StoredMessage {
 }
 
 public struct PublishUpdateResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.PublishUpdateResponse", "sequence:l")
+  private static let layout = messageLayout("campanile.sync.v1.PublishUpdateResponse sequence:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -592,7 +592,7 @@ public struct PublishUpdateResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListUpdatesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListUpdatesRequest", "device_id:s after_sequence:l page_size:i")
+  private static let layout = messageLayout("campanile.sync.v1.ListUpdatesRequest device_id:s after_sequence:l page_size:i")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -626,7 +626,7 @@ public struct ListUpdatesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListUpdatesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListUpdatesResponse", "updates:o sequence:l has_more:b", [MessagesField<SyncUpdate>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListUpdatesResponse updates:o sequence:l has_more:b", [MessagesField<SyncUpdate>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -665,7 +665,7 @@ public struct ListUpdatesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchUpdatesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesRequest", "device_id:s after_sequence:l")
+  private static let layout = messageLayout("campanile.sync.v1.WatchUpdatesRequest device_id:s after_sequence:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -691,7 +691,7 @@ public struct WatchUpdatesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchUpdatesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesResponse", "sequence:l started:m1 update:m1", [MessageField<WatchUpdatesResponse.WatchStarted>.self, MessageField<SyncUpdate>.self])
+  private static let layout = messageLayout("campanile.sync.v1.WatchUpdatesResponse sequence:l started:m1 update:m1", [MessageField<WatchUpdatesResponse.WatchStarted>.self, MessageField<SyncUpdate>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -735,7 +735,7 @@ public struct WatchUpdatesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.sync.v1.WatchUpdatesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.sync.v1.WatchUpdatesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -744,7 +744,7 @@ public struct WatchUpdatesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct AcknowledgeUpdatesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AcknowledgeUpdatesRequest", "device_id:s through_sequence:l")
+  private static let layout = messageLayout("campanile.sync.v1.AcknowledgeUpdatesRequest device_id:s through_sequence:l")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -770,7 +770,7 @@ public struct AcknowledgeUpdatesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct AcknowledgeUpdatesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.AcknowledgeUpdatesResponse", "")
+  private static let layout = messageLayout("campanile.sync.v1.AcknowledgeUpdatesResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

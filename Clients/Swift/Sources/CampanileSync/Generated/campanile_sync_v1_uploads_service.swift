@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// Upload is a content being uploaded.
 public struct Upload: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.Upload", "id:s zone_id:s record_type:s size_bytes:l received_bytes:l received_sha256:s complete:b expire_time:t")
+  private static let layout = messageLayout("campanile.sync.v1.Upload id:s zone_id:s record_type:s size_bytes:l received_bytes:l received_sha256:s complete:b expire_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -70,7 +70,7 @@ public struct Upload: ProtoMessage, StoredMessage {
 }
 
 public struct CreateUploadRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CreateUploadRequest", "zone_id:s device_id:s record_type:s size_bytes:l sha256:s strict:b request_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.CreateUploadRequest zone_id:s device_id:s record_type:s size_bytes:l sha256:s strict:b request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -131,7 +131,7 @@ public struct CreateUploadRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateUploadResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CreateUploadResponse", "upload:m", [MessageField<Upload>.self])
+  private static let layout = messageLayout("campanile.sync.v1.CreateUploadResponse upload:m", [MessageField<Upload>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -150,7 +150,7 @@ public struct CreateUploadResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UploadContentRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest", "start:m1 chunk:m1", [MessageField<UploadContentRequest.UploadStart>.self, MessageField<UploadContentRequest.UploadChunk>.self])
+  private static let layout = messageLayout("campanile.sync.v1.UploadContentRequest start:m1 chunk:m1", [MessageField<UploadContentRequest.UploadStart>.self, MessageField<UploadContentRequest.UploadChunk>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -187,7 +187,7 @@ public struct UploadContentRequest: ProtoMessage, StoredMessage {
 
   /// UploadStart is the first message.
   public struct UploadStart: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest.UploadStart", "upload_id:s offset:l")
+    private static let layout = messageLayout("campanile.sync.v1.UploadContentRequest.UploadStart upload_id:s offset:l")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -215,7 +215,7 @@ public struct UploadContentRequest: ProtoMessage, StoredMessage {
 
   /// UploadChunk is every other message: the next bytes.
   public struct UploadChunk: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.sync.v1.UploadContentRequest.UploadChunk", "data:o encoding:e", [BytesField.self, EnumField<ChunkEncoding>.self])
+    private static let layout = messageLayout("campanile.sync.v1.UploadContentRequest.UploadChunk data:o encoding:e", [BytesField.self, EnumField<ChunkEncoding>.self])
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -243,7 +243,7 @@ public struct UploadContentRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UploadContentResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.UploadContentResponse", "upload:m", [MessageField<Upload>.self])
+  private static let layout = messageLayout("campanile.sync.v1.UploadContentResponse upload:m", [MessageField<Upload>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -262,7 +262,7 @@ public struct UploadContentResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetUploadRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetUploadRequest", "upload_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.GetUploadRequest upload_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -281,7 +281,7 @@ public struct GetUploadRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetUploadResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetUploadResponse", "upload:m", [MessageField<Upload>.self])
+  private static let layout = messageLayout("campanile.sync.v1.GetUploadResponse upload:m", [MessageField<Upload>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -300,7 +300,7 @@ public struct GetUploadResponse: ProtoMessage, StoredMessage {
 }
 
 public struct CancelUploadRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CancelUploadRequest", "upload_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.CancelUploadRequest upload_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -319,7 +319,7 @@ public struct CancelUploadRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CancelUploadResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CancelUploadResponse", "")
+  private static let layout = messageLayout("campanile.sync.v1.CancelUploadResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

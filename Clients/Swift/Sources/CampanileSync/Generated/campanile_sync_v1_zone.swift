@@ -5,7 +5,7 @@ public import CampanileStorage
 
 /// StorageUse is the use of a quota. The content of every retained version counts with its full size.
 public struct StorageUse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.StorageUse", "used_bytes:l limit_bytes:l warning:b")
+  private static let layout = messageLayout("campanile.sync.v1.StorageUse used_bytes:l limit_bytes:l warning:b")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -39,7 +39,7 @@ public struct StorageUse: ProtoMessage, StoredMessage {
 
 /// Zone is a set of assets that change together. It is private to its user.
 public struct Zone: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.Zone", "id:s revision:l asset_count:i storage:m create_time:t update_time:t etag:s exports_notifications:b", [MessageField<StorageUse>.self])
+  private static let layout = messageLayout("campanile.sync.v1.Zone id:s revision:l asset_count:i storage:m create_time:t update_time:t etag:s exports_notifications:b", [MessageField<StorageUse>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }

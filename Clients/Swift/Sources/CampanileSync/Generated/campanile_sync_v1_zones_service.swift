@@ -6,7 +6,7 @@ public import CampanileStorage
 
 /// ZoneChange is one commit: a revision of a zone.
 public struct ZoneChange: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ZoneChange", "revision:l change_time:t device_id:s assets:o", [MessagesField<ChangedAsset>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ZoneChange revision:l change_time:t device_id:s assets:o", [MessagesField<ChangedAsset>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -51,7 +51,7 @@ public struct ZoneChange: ProtoMessage, StoredMessage {
 
 /// ChangedAsset is the change of one asset in a commit.
 public struct ChangedAsset: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ChangedAsset", "asset:m1 asset_deleted:m1", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ChangedAsset asset:m1 asset_deleted:m1", [MessageField<Asset>.self, MessageField<AssetDeleted>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -89,7 +89,7 @@ public struct ChangedAsset: ProtoMessage, StoredMessage {
 }
 
 public struct CreateZoneRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CreateZoneRequest", "zone_id:s request_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.CreateZoneRequest zone_id:s request_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -115,7 +115,7 @@ public struct CreateZoneRequest: ProtoMessage, StoredMessage {
 }
 
 public struct CreateZoneResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.CreateZoneResponse", "zone:m", [MessageField<Zone>.self])
+  private static let layout = messageLayout("campanile.sync.v1.CreateZoneResponse zone:m", [MessageField<Zone>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -134,7 +134,7 @@ public struct CreateZoneResponse: ProtoMessage, StoredMessage {
 }
 
 public struct GetZoneRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetZoneRequest", "zone_id:s")
+  private static let layout = messageLayout("campanile.sync.v1.GetZoneRequest zone_id:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -153,7 +153,7 @@ public struct GetZoneRequest: ProtoMessage, StoredMessage {
 }
 
 public struct GetZoneResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.GetZoneResponse", "zone:m", [MessageField<Zone>.self])
+  private static let layout = messageLayout("campanile.sync.v1.GetZoneResponse zone:m", [MessageField<Zone>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -172,7 +172,7 @@ public struct GetZoneResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListZonesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListZonesRequest", "page_size:i page_token:s")
+  private static let layout = messageLayout("campanile.sync.v1.ListZonesRequest page_size:i page_token:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -198,7 +198,7 @@ public struct ListZonesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListZonesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListZonesResponse", "zones:o next_page_token:s storage:m", [MessagesField<Zone>.self, MessageField<StorageUse>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListZonesResponse zones:o next_page_token:s storage:m", [MessagesField<Zone>.self, MessageField<StorageUse>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -236,7 +236,7 @@ public struct ListZonesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateZoneRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.UpdateZoneRequest", "zone_id:s exports_notifications:b? etag:s")
+  private static let layout = messageLayout("campanile.sync.v1.UpdateZoneRequest zone_id:s exports_notifications:b? etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -269,7 +269,7 @@ public struct UpdateZoneRequest: ProtoMessage, StoredMessage {
 }
 
 public struct UpdateZoneResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.UpdateZoneResponse", "zone:m", [MessageField<Zone>.self])
+  private static let layout = messageLayout("campanile.sync.v1.UpdateZoneResponse zone:m", [MessageField<Zone>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -288,7 +288,7 @@ public struct UpdateZoneResponse: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteZoneRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.DeleteZoneRequest", "zone_id:s force:b etag:s")
+  private static let layout = messageLayout("campanile.sync.v1.DeleteZoneRequest zone_id:s force:b etag:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -321,7 +321,7 @@ public struct DeleteZoneRequest: ProtoMessage, StoredMessage {
 }
 
 public struct DeleteZoneResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.DeleteZoneResponse", "")
+  private static let layout = messageLayout("campanile.sync.v1.DeleteZoneResponse")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -329,7 +329,7 @@ public struct DeleteZoneResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListZoneChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListZoneChangesRequest", "zone_id:s resume_token:s page_size:i from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListZoneChangesRequest zone_id:s resume_token:s page_size:i from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -395,7 +395,7 @@ public struct ListZoneChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListZoneChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListZoneChangesResponse", "changes:o resume_token:s has_more:b", [MessagesField<ZoneChange>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListZoneChangesResponse changes:o resume_token:s has_more:b", [MessagesField<ZoneChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -434,7 +434,7 @@ public struct ListZoneChangesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct WatchZoneChangesRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesRequest", "zone_id:s resume_token:s from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
+  private static let layout = messageLayout("campanile.sync.v1.WatchZoneChangesRequest zone_id:s resume_token:s from_start:b record_types:o names:o", [ScalarsField<String>.self, ScalarsField<String>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -493,7 +493,7 @@ public struct WatchZoneChangesRequest: ProtoMessage, StoredMessage {
 }
 
 public struct WatchZoneChangesResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesResponse", "resume_token:s started:m1 change:m1", [MessageField<WatchZoneChangesResponse.WatchStarted>.self, MessageField<ZoneChange>.self])
+  private static let layout = messageLayout("campanile.sync.v1.WatchZoneChangesResponse resume_token:s started:m1 change:m1", [MessageField<WatchZoneChangesResponse.WatchStarted>.self, MessageField<ZoneChange>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -537,7 +537,7 @@ public struct WatchZoneChangesResponse: ProtoMessage, StoredMessage {
 
   /// WatchStarted is the first message of every watch.
   public struct WatchStarted: ProtoMessage, StoredMessage {
-    private static let layout = MessageLayout("campanile.sync.v1.WatchZoneChangesResponse.WatchStarted", "")
+    private static let layout = messageLayout("campanile.sync.v1.WatchZoneChangesResponse.WatchStarted")
     private var _storage: MessageStorage
 
     public init() { _storage = MessageStorage(Self.layout) }
@@ -546,7 +546,7 @@ public struct WatchZoneChangesResponse: ProtoMessage, StoredMessage {
 }
 
 public struct ListSyncUsersRequest: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListSyncUsersRequest", "page_size:i page_token:s user_id_prefix:s")
+  private static let layout = messageLayout("campanile.sync.v1.ListSyncUsersRequest page_size:i page_token:s user_id_prefix:s")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -579,7 +579,7 @@ public struct ListSyncUsersRequest: ProtoMessage, StoredMessage {
 }
 
 public struct ListSyncUsersResponse: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.ListSyncUsersResponse", "users:o next_page_token:s", [MessagesField<SyncUser>.self])
+  private static let layout = messageLayout("campanile.sync.v1.ListSyncUsersResponse users:o next_page_token:s", [MessagesField<SyncUser>.self])
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
@@ -610,7 +610,7 @@ public struct ListSyncUsersResponse: ProtoMessage, StoredMessage {
 
 /// SyncUser is a user with zones or devices.
 public struct SyncUser: ProtoMessage, StoredMessage {
-  private static let layout = MessageLayout("campanile.sync.v1.SyncUser", "user_id:s zone_count:l device_count:l upload_count:l used_bytes:l change_time:t")
+  private static let layout = messageLayout("campanile.sync.v1.SyncUser user_id:s zone_count:l device_count:l upload_count:l used_bytes:l change_time:t")
   private var _storage: MessageStorage
 
   public init() { _storage = MessageStorage(Self.layout) }
