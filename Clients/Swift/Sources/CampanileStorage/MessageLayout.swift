@@ -5,9 +5,9 @@ import CampanileCodec
 /// A function with few arguments, because each message calls it.
 ///
 /// - Parameters:
-///   - text: The full proto name and the fields, separated by spaces: `example.v1.Book title:s genre:e`. Each field is
-///     the proto's name, a colon, and a letter of `FieldKind`. A question mark follows if the field has presence, or the
-///     digit of its `oneof`.
+///   - text: The full proto name and the fields, separated by spaces: `example.v1.Book title:s genre:e`. Each field
+///     is the proto's name, a colon, and a letter of `FieldKind`. A question mark follows if the field has presence, or
+///     the digit of its `oneof`.
 ///   - classes: The class of each field that has one, in the same order.
 public func messageLayout(_ text: StaticString, _ classes: [FieldObject.Type]) -> MessageLayout {
   MessageLayout(text, classes)
