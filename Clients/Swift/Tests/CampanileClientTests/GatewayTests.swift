@@ -23,10 +23,7 @@ import CampanileNotifications
     .init(notification: .init(bucketId: bucketID, title: title))
   }
 
-  private func titles(_ bucketID: String) async throws -> [String] {
-    let response = try await service.listNotifications(.init(pageSize: 100, bucketId: bucketID))
-    return response.notifications.map(\.title).reversed()
-  }
+  private func titles(_ bucketID: String) async throws -> [String] { try await Gateway.titles(bucketID, campanile) }
 
   @Test func messagesGoBothWays() async throws {
     let bucketID = try await newBucket()

@@ -48,22 +48,15 @@
       let folder = try TestFolder()
       let path = folder.path("outbox")
       let campanile = try Gateway.campanile()
-      let service = campanile.notifications.service
-      let bucketID = try #require(try await service.createBucket(.init(bucket: .init(name: "Kills"))).bucket?.id)
+      let created = try await campanile.notifications.service.createBucket(.init(bucket: .init(name: "Kills")))
+      let bucketID = try #require(created.bucket?.id)
       let acknowledged = try killProcesses("gateway", path, bucketID, bytesMax: 200)
       let outbox = Outbox(path: path)
       #expect(try await outbox.sendNow(through: campanile.caller) == 0)
       #expect(try outbox.refusals().isEmpty)
-      var request = ListNotificationsRequest(pageSize: 200, bucketId: bucketID)
-      var stored: [String] = []
-      repeat {
-        let page = try await service.listNotifications(request)
-        stored += page.notifications.map(\.title)
-        request.pageToken = page.nextPageToken
-      } while !request.pageToken.isEmpty
-      // Newest first.
+      let stored = try await Gateway.titles(bucketID, campanile)
       #expect(Set(stored).count == stored.count)
-      try check(acknowledged: acknowledged, sent: stored.reversed())
+      try check(acknowledged: acknowledged, sent: stored)
     }
 
     /// Kills processes while they add and send calls, each after at most 50 + `bytesMax` bytes of output. Returns the

@@ -57,6 +57,27 @@ struct QueueProofTests {
     #expect(try relaunched.refusals().isEmpty)
   }
 
+  /// `CAMPANILE_QUEUED` raises the number of calls.
+  @Test(.enabled(if: Gateway.isThere)) func gatewayReceivesTheQueueOnceAndInOrder() async throws {
+    let count = ProcessInfo.processInfo.environment["CAMPANILE_QUEUED"].flatMap { Int($0) } ?? 1_000
+    let campanile = try Gateway.campanile()
+    let created = try await campanile.notifications.service.createBucket(.init(bucket: .init(name: "Queue")))
+    let bucketID = try #require(created.bucket?.id)
+    let outbox = Outbox(path: folder.path("outbox"))
+    for number in 0..<count {
+      try outbox.add(
+        NotificationsServiceMethods.createNotification,
+        CreateNotificationRequest(notification: .init(bucketId: bucketID, title: "\(number)")),
+        object: "\(number % 100)")
+    }
+    #expect(try await outbox.sendNow(through: campanile.caller) == 0)
+    #expect(try outbox.refusals().isEmpty)
+    let numbers = try await Gateway.titles(bucketID, campanile).compactMap { Int($0) }
+    #expect(numbers.count == count && Set(numbers).count == count)
+    let ofObject = Dictionary(grouping: numbers) { $0 % 100 }
+    #expect(ofObject.values.allSatisfy { $0 == $0.sorted() })
+  }
+
   @Test func serverIsAwayForAnHour() async throws {
     let outbox = Outbox(path: folder.path("outbox"), environment: clock.environment())
     let start = clock.nowMs

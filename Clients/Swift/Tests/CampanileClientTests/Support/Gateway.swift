@@ -22,4 +22,16 @@ enum Gateway {
   static func campanile(_ credentials: (any CredentialSource)? = nil) throws -> Campanile {
     Campanile(try #require(url), credentials: try credentials ?? FixedCredential(key: #require(key)))
   }
+
+  /// The titles of all notifications of a bucket, in the order of their creation.
+  static func titles(_ bucketID: String, _ campanile: Campanile) async throws -> [String] {
+    var request = ListNotificationsRequest(pageSize: 200, bucketId: bucketID)
+    var titles: [String] = []
+    repeat {
+      let page = try await campanile.notifications.service.listNotifications(request)
+      titles += page.notifications.map(\.title)
+      request.pageToken = page.nextPageToken
+    } while !request.pageToken.isEmpty
+    return titles.reversed()
+  }
 }
