@@ -327,8 +327,16 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   @inline(__always)
   private func receive(_ envelope: Envelope, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
-    // A response to a ping has no effect beyond its arrival.
-    guard envelope.hasMethod else { return }
+    guard envelope.hasMethod else {
+      // A response to a ping has no effect beyond its arrival. Pings are not sent in batches, whose entries all get a
+      // response. Its id is that of a ping, so the error must not carry it.
+      if let batch {
+        act(
+          on: state.malformed("a batch contains requests, not responses", id: nil, nowMs: nowMs), frame, nil,
+          batch: batch)
+      }
+      return
+    }
     if envelope.methodHasEscapes {
       // Names never need escapes; resolving them gives every reader the same name.
       guard var name = EnvelopeScanner.resolve(frame, envelope.method) else {
