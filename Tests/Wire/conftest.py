@@ -3,7 +3,7 @@
 import pytest
 
 from wire_pki import Authority
-from wire_process import Process
+from wire_process import Process, PythonPeer
 
 
 @pytest.fixture(scope="session")
@@ -12,6 +12,23 @@ def echo(tmp_path_factory):
     yield process
     assert process.is_running(), process.log_path.read_text()[-4000:]
     assert process.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def python_peer(tmp_path_factory):
+    """The server of Examples/python-peer, which has the same service as `echo`."""
+    process = PythonPeer(tmp_path_factory.mktemp("python-peer"))
+    yield process
+    assert process.is_running(), process.log_path.read_text()[-4000:]
+    assert process.stop() == 0
+    # A failure of the server itself is logged with its traceback.
+    assert "Traceback" not in process.log_path.read_text()
+
+
+@pytest.fixture(params=["echo", "python_peer"])
+def either(request):
+    """The Swift server, then the server of Examples/python-peer."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
-"""Runs the interoperability cases of Tests/Interop with this independent client and with `campanile call`, against every executable and
-through the gateway."""
+"""Runs the interoperability cases of Tests/Interop with this independent client and with `campanile call`, against every executable,
+through the gateway, and against the server of Examples/python-peer."""
 
 import json
 import subprocess
@@ -7,30 +7,14 @@ import subprocess
 import pytest
 
 from campanile_wire import Credit, Peer
-from wire_process import BINARIES, ROOT, Process
+from wire_cases import ANY, ECHO, for_a_command, judged, named, path, requests, streams
+from wire_process import BINARIES, Process
 
 INTERNAL = "internal-token-of-the-interop-test"
-ECHO = json.loads((ROOT / "Tests" / "Interop" / "echo.json").read_text())
-ANY = json.loads((ROOT / "Tests" / "Interop" / "any.json").read_text())
 NAMES = ["campanile-notifications", "campanile-activities", "campanile-sync", "campanile-attendance", "campanile-gateway", "campanile-echo"]
 STATUSES = ["OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
             "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
             "UNAUTHENTICATED"]
-
-
-def full(value):
-    """Returns a message with its `fill` members expanded."""
-    if isinstance(value, dict):
-        return value.get("with", "x") * value["fill"] if "fill" in value else {key: full(one) for key, one in value.items()}
-    return value
-
-
-def path(suite, case):
-    return case["method"] if "/" in case["method"] else f"{suite['service']}/{case['method']}"
-
-
-def requests(case):
-    return [full(one) for one in case["requests"]] * case.get("repeat", 1)
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +34,23 @@ def servers(tmp_path_factory):
             process.stop()
 
 
+@pytest.fixture
+def identity(tmp_path):
+    """The options of `campanile call` that present the internal token."""
+    token = tmp_path / "token"
+    token.write_text(INTERNAL)
+    token.chmod(0o600)
+    return ["--internal-token-file", str(token), "--as", "user/interop"]
+
+
 class Exchange:
     """One case on one connection. Observes the credit granted by the server, and grants credit for each message received."""
 
-    def __init__(self, peer, suite, case):
+    def __init__(self, peer, suite, case, step=1):
+        """Grants credit after each `step` messages, or after 512 KiB. Many small grants need a trusted connection."""
         self.peer, self.case, self.responses, self.credit, self.last = peer, case, [], Credit(), None
-        kind = self.kind(suite, case)
-        self.streams_requests, self.streams_responses = kind
+        self.step, self.consumed = step, Credit(0, 0)
+        self.streams_requests, self.streams_responses = streams(case)
         frame = {"jsonrpc": "2.0", "id": "i", "method": path(suite, case), "metadata": case.get("metadata", {})}
         if "timeoutMs" in case:
             frame["timeoutMs"] = case["timeoutMs"]
@@ -64,18 +58,16 @@ class Exchange:
             frame["params"] = requests(case)[0]
         peer.send(frame)
 
-    @staticmethod
-    def kind(suite, case):
-        return {"Collect": (True, False), "Chat": (True, True), "Expand": (False, True), "Watch": (False, True)}.get(
-            case["method"], (False, False))
-
     def receive(self):
         frame = self.peer.receive()
         assert frame is not None, "the connection was closed"
         if frame.get("method") == "rpc.message":
             assert frame["params"]["id"] == "i"
             self.responses.append(frame["params"]["message"])
-            self.peer.grant("i")
+            self.consumed.add({"messages": 1, "bytes": self.peer.received_bytes})
+            if self.consumed.messages >= self.step or self.consumed.size_bytes >= 512 << 10:
+                self.peer.grant("i", self.consumed.messages, self.consumed.size_bytes)
+                self.consumed = Credit(0, 0)
         elif frame.get("method") == "rpc.credit":
             # A credit without an id is that of the connection, which no case uses up.
             if "id" in frame["params"]:
@@ -107,21 +99,10 @@ class Exchange:
         return self
 
 
-def judged(case, responses, status, message=None):
-    assert status == case.get("status", "OK"), (status, message)
-    if "responses" in case:
-        assert responses == [full(one) for one in case["responses"]]
-    if "responseCount" in case:
-        assert len(responses) == case["responseCount"]
-        assert [one.get("index", 0) for one in responses] == list(range(case["responseCount"]))
-    if "message" in case and message is not None:
-        assert message == case["message"]
-
-
-def play(port, suite, case):
+def play(port, suite, case, token=INTERNAL):
     with Peer(port) as peer:
-        peer.hello(INTERNAL)
-        exchange = Exchange(peer, suite, case).play()
+        peer.hello(token)
+        exchange = Exchange(peer, suite, case, step=1 if token else 16).play()
         status, message = "OK", None
         if "error" in exchange.last:
             status, message = exchange.last["error"]["data"]["status"], exchange.last["error"]["message"]
@@ -130,11 +111,11 @@ def play(port, suite, case):
         assert "result" in peer.call("rpc.ping")
 
 
-def call(port, suite, case, token_file):
+def call(port, suite, case, *identity):
     """Runs a case with `campanile call`."""
     lines = "\n".join(json.dumps(one) for one in requests(case))
-    command = [str(BINARIES / "campanile"), "call", path(suite, case), "-", "--address", f"127.0.0.1:{port}",
-               "--internal-token-file", str(token_file), "--as", "user/interop", "--output", "json"]
+    command = [str(BINARIES / "campanile"), "call", path(suite, case), "-", "--address", f"127.0.0.1:{port}", "--output", "json",
+               *identity]
     command += ["--timeout", f"{case['timeoutMs']}ms"] if "timeoutMs" in case else []
     for key, value in case.get("metadata", {}).items():
         command += [word for one in (value if isinstance(value, list) else [value]) for word in ("-H", f"{key}:{one}")]
@@ -145,10 +126,6 @@ def call(port, suite, case, token_file):
         assert status in done.stderr, done.stderr
 
 
-def named(cases):
-    return [pytest.param(case, id=case["name"]) for case in cases]
-
-
 @pytest.mark.parametrize("server", ["campanile-echo", "campanile-gateway"])
 @pytest.mark.parametrize("case", named(ECHO["cases"]))
 def test_echo_by_python(servers, server, case):
@@ -156,12 +133,9 @@ def test_echo_by_python(servers, server, case):
 
 
 @pytest.mark.parametrize("server", ["campanile-echo", "campanile-gateway"])
-@pytest.mark.parametrize("case", named(one for one in ECHO["cases"] if not any(key in one for key in ("wireOnly", "stop", "open"))))
-def test_echo_by_swift(servers, server, case, tmp_path):
-    token = tmp_path / "token"
-    token.write_text(INTERNAL)
-    token.chmod(0o600)
-    call(servers[server].port, ECHO, case, token)
+@pytest.mark.parametrize("case", for_a_command(ECHO["cases"]))
+def test_echo_by_swift(servers, server, case, identity):
+    call(servers[server].port, ECHO, case, *identity)
 
 
 @pytest.mark.parametrize("server", NAMES)
@@ -171,12 +145,20 @@ def test_any_by_python(servers, server, case):
 
 
 @pytest.mark.parametrize("server", NAMES)
-@pytest.mark.parametrize("case", named(one for one in ANY["cases"] if not any(key in one for key in ("wireOnly", "stop", "open"))))
-def test_any_by_swift(servers, server, case, tmp_path):
-    token = tmp_path / "token"
-    token.write_text(INTERNAL)
-    token.chmod(0o600)
-    call(servers[server].port, ANY, case, token)
+@pytest.mark.parametrize("case", for_a_command(ANY["cases"]))
+def test_any_by_swift(servers, server, case, identity):
+    call(servers[server].port, ANY, case, *identity)
+
+
+@pytest.mark.parametrize("case", named(ECHO["cases"]))
+def test_python_peer_by_python(python_peer, case):
+    play(python_peer.port, ECHO, case, token=None)
+
+
+# The cases of 80 MB take half a minute, and the command plays them against the suite's servers.
+@pytest.mark.parametrize("case", for_a_command(one for one in ECHO["cases"] if not one["name"].endswith("_of_largest_messages")))
+def test_python_peer_by_swift(python_peer, case):
+    call(python_peer.port, ECHO, case)
 
 
 def test_a_wrong_answer_is_seen():

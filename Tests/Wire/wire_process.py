@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 from wire_store import store_settings
@@ -63,3 +64,20 @@ class Process:
                 self.kill()
         self.log.close()
         return self.process.returncode
+
+
+class PythonPeer(Process):
+    """The server of Examples/python-peer, which prints its port."""
+
+    FOLDER = ROOT / "Examples" / "python-peer"
+
+    def __init__(self, directory):
+        self.log_path = directory / "python-peer.log"
+        self.log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(
+            [sys.executable, str(self.FOLDER / "echo_server.py")], stdout=subprocess.PIPE, stderr=self.log, stdin=subprocess.DEVNULL)
+        self.port = int(self.process.stdout.readline())
+
+    def stop(self):
+        self.process.stdout.close()
+        return super().stop()
