@@ -118,7 +118,10 @@ class Call:
         self.outgoing[0] -= 1
         self.outgoing[1] -= size
         self.connection.outgoing -= size
-        await self.connection.writer.drain()
+        try:
+            await self.connection.writer.drain()
+        except OSError:
+            raise RPCError("UNAVAILABLE", "CONNECTION_LOST", "the connection has ended") from None
 
     def receive(self, message, size):
         """Queues a message until the application reads it. The credit limits the queue."""

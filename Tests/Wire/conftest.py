@@ -1,5 +1,8 @@
 """Fixtures of the wire tests."""
 
+import os
+import types
+
 import pytest
 
 from wire_pki import Authority
@@ -25,9 +28,15 @@ def python_peer(tmp_path_factory):
     assert "Traceback" not in process.log_path.read_text()
 
 
-@pytest.fixture(params=["echo", "python_peer"])
+@pytest.fixture
+def own_server():
+    """A server of the reader's own, which listens on the port in CAMPANILE_WIRE_PORT (docs/wire-protocol.md)."""
+    return types.SimpleNamespace(port=int(os.environ["CAMPANILE_WIRE_PORT"]))
+
+
+@pytest.fixture(params=["own_server"] if "CAMPANILE_WIRE_PORT" in os.environ else ["echo", "python_peer"])
 def either(request):
-    """The Swift server, then the server of Examples/python-peer."""
+    """The Swift server, then the server of Examples/python-peer; or only the reader's own."""
     return request.getfixturevalue(request.param)
 
 

@@ -151,8 +151,8 @@ def test_any_by_swift(servers, server, case, identity):
 
 
 @pytest.mark.parametrize("case", named(ECHO["cases"]))
-def test_python_peer_by_python(python_peer, case):
-    play(python_peer.port, ECHO, case, token=None)
+def test_echo_without_a_token_by_python(either, case):
+    play(either.port, ECHO, case, token=None)
 
 
 # The cases of 80 MB take half a minute, and the command plays them against the suite's servers.

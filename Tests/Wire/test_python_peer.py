@@ -3,17 +3,19 @@
 import asyncio
 import json
 import random
+import subprocess
 import sys
 
 import pytest
 
 from campanile_wire import Peer, reason
 from wire_cases import ECHO, judged, named, path, requests, streams
-from wire_process import Process, PythonPeer
+from wire_process import BINARIES, Process, PythonPeer
 
 sys.path.insert(0, str(PythonPeer.FOLDER))
 
 import campanile_connection  # noqa: E402
+import campanile_server  # noqa: E402
 from campanile_client import Client  # noqa: E402
 from campanile_connection import RPCError  # noqa: E402
 from campanile_server import Server  # noqa: E402
@@ -180,6 +182,38 @@ def test_a_server_that_goes_away_finishes_its_calls(server, tmp_path):
         assert process.process.wait(20) == 0
     finally:
         process.stop()
+
+
+LATER = {"later": {"any": ["thing"]}}
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_the_swift_client_accepts_a_later_server_unless_it_chooses_another_version(version, monkeypatch):
+    """A later server adds members to everything, capabilities and notifications. The errors are those of the command."""
+    monkeypatch.setattr(campanile_server, "HELLO", campanile_server.HELLO | LATER | {"version": version, "capabilities": ["compression"]})
+    send = campanile_connection.Connection.send
+
+    def send_later(connection, **members):
+        send(connection, method="rpc.later", params={"id": members.get("id")})
+        if "error" in members:
+            members["error"] = members["error"] | LATER | {"data": members["error"]["data"] | LATER}
+        return send(connection, **members, **LATER)
+
+    monkeypatch.setattr(campanile_connection.Connection, "send", send_later)
+
+    def call(port, method, message):
+        command = [str(BINARIES / "campanile"), "call", SERVICE + method, json.dumps(message), "--address", f"127.0.0.1:{port}"]
+        return subprocess.run([*command, "--output", "json"], capture_output=True, text=True, timeout=25)
+
+    def check(port):
+        done = call(port, "Expand", {"payload": "a", "count": 2})
+        if version == "2":
+            assert done.returncode != 0 and "version" in done.stderr, done
+        else:
+            assert [json.loads(line) for line in done.stdout.splitlines()] == [{"payload": "a"}, {"index": 1, "payload": "a"}], done
+            assert call(port, "Fail", {"code": 5}).returncode == 5
+
+    served(check)
 
 
 def hostile_server(*frames):
