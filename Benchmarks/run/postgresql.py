@@ -1,4 +1,4 @@
-"""Measures the store and two services on a PostgreSQL server of its own, beside pgbench with a batch of statements. See scripts/bench.
+"""Measures the store and two services on a PostgreSQL server of its own, and pgbench with a batch of statements. See scripts/bench.
 
 The server waits for the disk. The baseline is one connection with pipelined transactions of 64 writes with four statements
 each, as the store's own benchmark writes them. Parts: `alone`, `standby` with a synchronous standby, `distant` with a round trip of 0.45 ms.

@@ -72,7 +72,7 @@ extension WriteTransaction {
   }
 
   /// Adds a message to the outbox and removes the pending ones of its topic and key, for states of which only the
-  /// latest matters. A delivery in progress ends before this one begins, and is not retried. `pendingMax` does not apply.
+  /// latest matters. A delivery in progress ends before this one begins, and is not retried. There is no `pendingMax`.
   public func enqueueLatest(
     topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext? = CallScope.trace
   ) throws {

@@ -14,7 +14,7 @@ public struct SQLQuery: Sendable, Hashable {
 ///
 /// The body runs the same queries as if they had not been asked, before it changes anything. SQLite ignores them.
 public struct ReadAhead: Sendable {
-  /// What the body changes of the results of other queries than its own, for example a member. Nil if nothing. Of
+  /// A name for results of other queries that the body changes, for example a member. Nil if there are none. Of
   /// several waiting writes with the same subject, only the first asks ahead.
   public var subject: String?
   public var queries: [SQLQuery]
