@@ -31,11 +31,14 @@ let products = [
   "SwiftCSV": ["SwiftCSV"],
 ]
 
+/// The traits that need a package, if `Server` is not the only one.
+let traits = ["swift-log": "RPC", "swift-nio": "RPC", "swift-nio-ssl": "TLS", "swift-protobuf": "RPC"]
+
 /// Returns the dependencies with these names: products in the table above, otherwise targets of this package.
 func dependencies(_ names: [String]) -> [Target.Dependency] {
   names.map { name in
     guard let package = products.first(where: { $0.value.contains(name) })?.key else { return .target(name: name) }
-    return .product(name: name, package: package, condition: .when(traits: ["Server"]))
+    return .product(name: name, package: package, condition: .when(traits: [traits[package, default: "Server"]]))
   }
 }
 
@@ -255,7 +258,14 @@ let package = Package(
   ].map { .library(name: $0, targets: [$0]) },
   traits: [
     .default(enabledTraits: ["Server"]),
-    .trait(name: "Server", description: "Everything but the libraries of clients, with the packages that it needs."),
+    .trait(
+      name: "RPC", description: "CampanileRPC and the generator of code: needs swift-log, swift-nio, swift-protobuf."),
+    .trait(
+      name: "TLS", description: "TLS for CampanileRPC: needs swift-nio-ssl, which builds BoringSSL.",
+      enabledTraits: ["RPC"]),
+    .trait(
+      name: "Server", description: "Everything but the libraries of clients, with the packages that it needs.",
+      enabledTraits: ["RPC", "TLS"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),

@@ -12,8 +12,10 @@ public struct ClientConfiguration: Sendable {
   public var internalToken: String?
   /// The name of this program in `rpc.hello`.
   public var agent = "campanile"
-  /// The TLS configuration; plain TCP if `nil`.
-  public var tls: ClientTLS?
+  #if TLS
+    /// The TLS configuration; plain TCP if `nil`.
+    public var tls: ClientTLS?
+  #endif
   /// The number of connections per event loop, 1 to 64.
   public var connectionsPerLoop = 1
   /// The time limit for resolving, connecting, the TLS handshake and `rpc.hello` together.
@@ -42,18 +44,33 @@ public struct ClientConfiguration: Sendable {
   /// a network with a long delay.
   public var streamCredit = StreamCredit.initial
 
-  public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS? = nil) {
+  public init(addresses: [HostPort], token: String? = nil) {
     self.addresses = addresses
     self.token = token
-    self.tls = tls
   }
 
-  public init(host: String, port: Int, token: String? = nil, tls: ClientTLS? = nil) {
-    self.init(addresses: [HostPort(host: host, port: port)], token: token, tls: tls)
+  public init(host: String, port: Int, token: String? = nil) {
+    self.init(addresses: [HostPort(host: host, port: port)], token: token)
   }
+
+  #if TLS
+    public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS?) {
+      self.init(addresses: addresses, token: token)
+      self.tls = tls
+    }
+
+    public init(host: String, port: Int, token: String? = nil, tls: ClientTLS?) {
+      self.init(addresses: [HostPort(host: host, port: port)], token: token, tls: tls)
+    }
+
+    /// Whether connections use TLS, so that the server is known before a token is sent.
+    private var isSecure: Bool { tls != nil }
+  #else
+    private var isSecure: Bool { false }
+  #endif
 
   /// The token to send in `rpc.hello`.
-  var presentedToken: String? { tls == nil ? token : token ?? internalToken }
+  var presentedToken: String? { isSecure ? token ?? internalToken : token }
 
   /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` if a value is missing, malformed or out of range.
   func check() throws(RPCError) {

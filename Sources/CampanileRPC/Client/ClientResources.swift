@@ -1,10 +1,15 @@
 import CampanileBase
-internal import NIOSSL
+
+#if TLS
+  internal import NIOSSL
+#endif
 
 /// The state shared by all parts of one client.
 final class ClientResources: Sendable {
   let configuration: ClientConfiguration
-  let sslContext: NIOSSLContext?
+  #if TLS
+    let sslContext: NIOSSLContext?
+  #endif
   let contexts = LoopLocal { LoopContext($0) }
   let environment: ClientEnvironment
 
@@ -12,7 +17,9 @@ final class ClientResources: Sendable {
   init(_ configuration: ClientConfiguration, _ environment: ClientEnvironment) throws(RPCError) {
     try configuration.check()
     self.configuration = configuration
-    sslContext = try configuration.tls?.makeContext(applicationProtocols: [ClientTLS.applicationProtocol])
+    #if TLS
+      sslContext = try configuration.tls?.makeContext(applicationProtocols: [ClientTLS.applicationProtocol])
+    #endif
     self.environment = environment
   }
 

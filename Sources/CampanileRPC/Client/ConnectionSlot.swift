@@ -1,6 +1,9 @@
 import CampanileBase
 internal import NIOCore
-internal import NIOSSL
+
+#if TLS
+  internal import NIOSSL
+#endif
 
 /// One slot of an event loop's connection pool: connects on demand and reconnects with backoff after a loss.
 final class ConnectionSlot {
@@ -91,10 +94,12 @@ final class ConnectionSlot {
       connection.close(self.connectFailed("no response to rpc.hello within the time limit"))
     }
     do {
-      if let sslContext = resources.sslContext {
-        let name = resources.configuration.tls?.serverName(for: address.host)
-        try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: sslContext, serverHostname: name))
-      }
+      #if TLS
+        if let sslContext = resources.sslContext {
+          let name = resources.configuration.tls?.serverName(for: address.host)
+          try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: sslContext, serverHostname: name))
+        }
+      #endif
       try channel.pipeline.syncOperations.addHandler(connection)
     } catch {
       channel.close(promise: nil)

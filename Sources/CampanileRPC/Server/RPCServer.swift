@@ -4,6 +4,10 @@ public import NIOPosix
 import Logging
 import Synchronization
 
+#if TLS
+  internal import NIOSSL
+#endif
+
 /// The state shared by all connections of a server.
 final class ServerCore: Sendable {
   let configuration: ServerConfiguration
@@ -28,7 +32,7 @@ final class ServerCore: Sendable {
     self.dispatcher = dispatcher
     self.authenticator = authenticator
     self.observer = observer
-    let asksForCredentials = authenticator.asksForCredentials || configuration.tls?.asksForCertificates == true
+    let asksForCredentials = authenticator.asksForCredentials || configuration.asksForCertificates
     self.asksForCredentials = asksForCredentials
     limiter = ConnectionLimiter(
       connectionsMax: configuration.connectionsMax, perAddressMax: configuration.connectionsPerAddressMax,
@@ -55,10 +59,12 @@ private struct ConnectionSetUp: Sendable {
   func serve(_ channel: any Channel) throws {
     let connection = ServerConnection(
       core: core, context: contexts.value(on: channel.eventLoop), registry: registries.value(on: channel.eventLoop))
-    if let tls = core.configuration.tls {
-      let handler = try tls.addRPCHandlers(to: channel)
-      if tls.asksForCertificates { connection.clientTLS = handler }
-    }
+    #if TLS
+      if let tls = core.configuration.tls {
+        let handler = try tls.addRPCHandlers(to: channel)
+        if tls.asksForCertificates { connection.clientTLS = handler }
+      }
+    #endif
     try channel.pipeline.syncOperations.addHandler(connection)
   }
 }

@@ -25,36 +25,15 @@ public struct ServerConfiguration: Sendable {
   public var nowMs: (@Sendable () -> Int64)?
   /// The server's name in the response to `rpc.hello`; letters, digits, `.`, `/` and `-`.
   public var agent = "campanile"
-  /// The TLS configuration; plain TCP if `nil`.
-  public var tls: ServerTLSContext?
+  #if TLS
+    /// The TLS configuration; plain TCP if `nil`.
+    public var tls: ServerTLSContext?
+  #endif
   public var logger: Logger
 
   public init(host: String = "127.0.0.1", port: Int = 0, logger: Logger = Logger(label: "campanile.rpc.server")) {
     self.host = host
     self.port = port
     self.logger = logger
-  }
-}
-
-/// The server's certificate, and the authorities of client certificates.
-public struct ServerTLS: Sendable, Hashable {
-  /// The server's certificate chain in PEM, leaf first.
-  public var certificateChainFile: String
-  /// The unencrypted private key in PEM.
-  public var privateKeyFile: String
-  /// Certificate authorities in PEM. If set, a peer must present a certificate that one of them signed.
-  public var clientCertificateAuthoritiesFile: String?
-  /// The revocation lists of those authorities in PEM. If set, a certificate is also refused if its authority has no
-  /// current list.
-  public var clientRevocationListFile: String?
-
-  public init(
-    certificateChainFile: String, privateKeyFile: String, clientCertificateAuthoritiesFile: String? = nil,
-    clientRevocationListFile: String? = nil
-  ) {
-    self.certificateChainFile = certificateChainFile
-    self.privateKeyFile = privateKeyFile
-    self.clientCertificateAuthoritiesFile = clientCertificateAuthoritiesFile
-    self.clientRevocationListFile = clientRevocationListFile
   }
 }

@@ -1,14 +1,10 @@
 import CampanileBase
 import NIOCore
-import NIOSSL
 
 // The limits of a peer without a credential, and the effects of presenting one.
 extension ServerConnection {
   /// The maximum size of an unfinished frame that needs no reservation.
   static let unreservedBytesMax = 4096
-
-  /// The maximum lifetime of a connection whose certificate is valid for even longer: a hundred years.
-  private static let certificateMsMax: Int64 = 100 * 365 * 86_400_000
 
   /// Applies the limits of a peer without a credential.
   func treatAsStranger() {
@@ -53,30 +49,9 @@ extension ServerConnection {
     identified(as: presented.name)
   }
 
-  /// Adopts the client's certificate as its credential unless it presented another. The handshake is complete by the
-  /// first call.
-  func identify(by tls: NIOSSLServerHandler) {
-    clientTLS = nil
-    guard let certificate = tls.peerCertificate else { return }
-    hasOwnCredential = true
-    let expiresAtMs = Int64(certificate.notValidAfter) * 1000
-    if let nowMs = core.configuration.nowMs {
-      let remainingMs = min(max(0, expiresAtMs - nowMs()), Self.certificateMsMax)
-      certificateEnd = self.context.loop.now + .milliseconds(remainingMs)
-    }
-    guard principal == nil, !state.isTrusted else { return }
-    let uris = certificate._subjectAlternativeNames().prefix(16).filter { $0.nameType == .uri }
-      .map { name in name.contents.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-    switch core.authenticator.authenticate(certificateURIs: uris, expiresAtMs: expiresAtMs) {
-    case .credential(let presented, let object): adopt(presented, object)
-    case .principal(let presented): adopt(presented, nil)
-    case .trusted, .refused, nil: identified(as: nil)
-    }
-  }
-
   /// Adopts a client certificate: the handshake is complete once the client's first bytes arrive.
   func readOfStranger() {
-    if let clientTLS { identify(by: clientTLS) }
+    identifyByCertificate()
   }
 
   // MARK: budgets
@@ -138,7 +113,7 @@ extension ServerConnection {
 
   /// Ends a connection whose certificate has expired, or that has been without a credential for too long.
   func checkCredential(now: NIODeadline) {
-    if let clientTLS, isStranger, clientTLS.peerCertificate != nil { identify(by: clientTLS) }
+    if isStranger { identifyByCertificate(onlyIfPresent: true) }
     if !isStranger { timing.frameTimeoutMs = core.limits.frameTimeoutMs }
     if let certificateEnd, now >= certificateEnd {
       return close(

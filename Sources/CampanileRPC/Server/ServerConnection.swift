@@ -2,8 +2,11 @@ import CampanileBase
 import CampanileCodec
 import Logging
 import NIOCore
-import NIOSSL
 import Synchronization
+
+#if TLS
+  import NIOSSL
+#endif
 
 /// One connection of a server: decodes frames, passes calls to the dispatcher, and coalesces the responses of a read
 /// batch into one write.
@@ -51,8 +54,10 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   /// The length of the longest frame to send: the server's limit, or the client's if that is lower.
   private(set) var sentFrameBytesMax: Int
   private var trustedMetadata = TrustedMetadataCache()
-  /// The handler that holds the client's certificate, until the certificate was read.
-  var clientTLS: NIOSSLServerHandler?
+  #if TLS
+    /// The handler that holds the client's certificate, until the certificate was read.
+    var clientTLS: NIOSSLServerHandler?
+  #endif
   var timing: ConnectionTiming
   var batchTime: NIODeadline
 
@@ -406,7 +411,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       do throws(RPCError) { trusted = try read(metadata: frame, range) } catch { refusal = error }
     }
     let requested = envelope.timeoutMs
-    if let clientTLS { identify(by: clientTLS) }
+    identifyByCertificate()
     if isStranger { ticket?.madeCall() }
     let call = ServerCall(
       transport: self, id: id, batch: batch, metadata: trusted.metadata, isTrusted: state.isTrusted,
