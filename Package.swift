@@ -159,8 +159,9 @@ let programs = [
     "live-activity", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC",
     path: "Examples/live-activity"),
   program("watch", uses: "CampanileAPI", "CampanileBase", "CampanileRPC", path: "Examples/watch"),
-  // Generates CampanileMessages and CampanileAPI.
+  // Generates CampanileMessages and CampanileAPI, and by the plugin the code of other packages.
   program("protoc-gen-campanile", uses: "CampanileContract", "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
+  .plugin(name: "CampanileGenerator", capability: .buildTool(), dependencies: ["protoc-gen-campanile"]),
 ]
 
 // MARK: Tests, and the libraries and programs that only they use
@@ -255,7 +256,10 @@ let package = Package(
     "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto",
     "CampanileHealthReflection", "CampanileJSON", "CampanileMessages", "CampanilePostgreSQL", "CampanileRPC",
     "CampanileStore", "Notifications",
-  ].map { .library(name: $0, targets: [$0]) },
+  ].map { .library(name: $0, targets: [$0]) } + [
+    .plugin(name: "CampanileGenerator", targets: ["CampanileGenerator"]),
+    .executable(name: "protoc-gen-campanile", targets: ["protoc-gen-campanile"]),
+  ],
   traits: [
     .default(enabledTraits: ["Server"]),
     .trait(
