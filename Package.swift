@@ -151,10 +151,7 @@ let programs = [
     "CampanileHealthReflection", "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService",
     "CampanileStore", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications",
     "ServiceLifecycle", "Sync", "SyncContents"),
-  // Examples: a service, a watch, a Live Activity.
-  program(
-    "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", path: "Examples/hello",
-    exclude: ["hello.proto"]),
+  // Examples: a watch, a Live Activity. Examples/Package.swift has those that need no suite.
   program(
     "live-activity", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC",
     path: "Examples/live-activity"),

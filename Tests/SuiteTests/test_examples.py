@@ -3,23 +3,51 @@ import os
 import pathlib
 import subprocess
 
-from campanile import BIN, PATIENCE_S, environment, eventually
+from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
+
+# The package in Examples, which scripts/test builds.
+EXAMPLES = ROOT / "Examples" / ".build" / "debug"
 
 
 def gateway(suite):
     return f"127.0.0.1:{suite.endpoints['gateway']['rpc']}"
 
 
-def run(name, *arguments, **variables):
+def run(name, *arguments, folder=pathlib.Path(BIN), **variables):
     return subprocess.run(
-        [pathlib.Path(BIN) / name, *arguments], env=environment() | variables, text=True, capture_output=True, timeout=PATIENCE_S)
+        [folder / name, *arguments], env=environment() | variables, text=True, capture_output=True, timeout=PATIENCE_S)
+
+
+def lines(name):
+    result = run(name, folder=EXAMPLES)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()
 
 
 def test_hello_serves_and_calls_its_own_service():
-    result = run("hello")
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == [
+    assert lines("hello") == [
         "Hello, Ada!", "3", "2", "1", "INVALID_ARGUMENT (FIELD_INVALID): name: must be given"]
+
+
+def test_people_in_a_chat_hear_one_another():
+    assert lines("chat") == [
+        "ada hears: ada joined", "ada hears: grace joined", "grace hears: grace joined", "ada hears: grace: Hello, Ada!",
+        "grace hears: grace: Hello, Ada!", "ALREADY_EXISTS (NAME_TAKEN): ada is in the room already",
+        "ada hears: the call has ended", "grace hears: ada left", "grace hears: the call has ended"]
+
+
+def test_files_are_transferred_in_parts_with_a_checksum():
+    assert lines("file-transfer") == [
+        "uploaded 3000000 bytes", "downloaded the same bytes: true",
+        "DATA_LOSS (CHECKSUM_DIFFERS): the bytes of short do not have this SHA-256",
+        "NOT_FOUND (FILE_NOT_FOUND): there is no file short"]
+
+
+def test_interceptors_authenticate_and_propagate_deadlines():
+    text = lines("interceptor")
+    assert text[:2] == ["reserving bell within the caller's two seconds: true", "user/ada ordered bell"]
+    assert text[2].startswith("DEADLINE_EXCEEDED") and text[3:] == [
+        "UNAUTHENTICATED (KEY_UNKNOWN): the key in x-key is unknown"]
 
 
 def test_watch_prints_every_change(suite, tmp_path):

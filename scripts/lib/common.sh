@@ -62,6 +62,13 @@ need_protos() {
   [ ${#imported[@]} = 2 ] || fail "cannot supply the imported protos"
 }
 
+# debug_build: builds everything in debug mode, with all tests, and the package in Examples. The output is in
+# .build/test-build.log.
+debug_build() {
+  mkdir -p "$root/.build"
+  (cd "$root" && swift build --build-tests && swift build --package-path Examples) >"$root/.build/test-build.log" 2>&1
+}
+
 # release_build [OPTIONS…]: builds the suite in .build-release with the flags of a deployment (docs/decisions/0010).
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
 release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
