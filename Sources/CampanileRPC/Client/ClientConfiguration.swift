@@ -44,28 +44,29 @@ public struct ClientConfiguration: Sendable {
   /// a network with a long delay.
   public var streamCredit = StreamCredit.initial
 
-  public init(addresses: [HostPort], token: String? = nil) {
-    self.addresses = addresses
-    self.token = token
-  }
-
-  public init(host: String, port: Int, token: String? = nil) {
-    self.init(addresses: [HostPort(host: host, port: port)], token: token)
-  }
-
   #if TLS
-    public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS?) {
-      self.init(addresses: addresses, token: token)
+    public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS? = nil) {
+      self.addresses = addresses
+      self.token = token
       self.tls = tls
     }
 
-    public init(host: String, port: Int, token: String? = nil, tls: ClientTLS?) {
+    public init(host: String, port: Int, token: String? = nil, tls: ClientTLS? = nil) {
       self.init(addresses: [HostPort(host: host, port: port)], token: token, tls: tls)
     }
 
     /// Whether connections use TLS, so that the server is known before a token is sent.
     private var isSecure: Bool { tls != nil }
   #else
+    public init(addresses: [HostPort], token: String? = nil) {
+      self.addresses = addresses
+      self.token = token
+    }
+
+    public init(host: String, port: Int, token: String? = nil) {
+      self.init(addresses: [HostPort(host: host, port: port)], token: token)
+    }
+
     private var isSecure: Bool { false }
   #endif
 
