@@ -28,9 +28,9 @@ def refusal(status, reason, message, code=None, field=None, kind=RPCError, **met
 class FieldError(ValueError):
     """A field of a request that has another form. Handlers raise it."""
 
-    def __init__(self, field, expected):
+    def __init__(self, field, expected, reason="WRONG_TYPE"):
         super().__init__(f"{field}: expected {expected}")
-        self.field = field
+        self.field, self.reason = field, reason
 
 
 def is_small(credit):
@@ -72,7 +72,7 @@ class ServerCall(Call):
         except RPCError as error:
             self.fail(error)
         except FieldError as error:
-            self.fail(refusal("INVALID_ARGUMENT", "WRONG_TYPE", str(error), None if self.streams_requests else -32602, error.field))
+            self.fail(refusal("INVALID_ARGUMENT", error.reason, str(error), None if self.streams_requests else -32602, error.field))
         except Exception:
             logging.exception("a handler has failed")
             self.fail(RPCError("INTERNAL", "INTERNAL", "the handler has failed"))
@@ -196,6 +196,10 @@ class ServerConnection(Connection):
                 raise invalid(f"the member {name} occurs twice")
             if value.get("jsonrpc") != "2.0" or not isinstance(method, str) or not isinstance(params, dict):
                 raise invalid("a request has jsonrpc 2.0, a method, and params that are an object")
+            if not isinstance(value.get("metadata", {}), dict) or not is_integer(value.get("timeoutMs", 0), -1 << 63, (1 << 63) - 1):
+                raise invalid("metadata must be an object, and timeoutMs an integer")
+            if value.keys() & {"result", "error"}:
+                raise invalid("a request has no result and no error")
             if batch and method.startswith("rpc.") and method != "rpc.ping":
                 raise invalid("rpc.ping is the only rpc. method allowed in a batch")
             if id is None and (not method.startswith("rpc.") or method in ("rpc.hello", "rpc.prove", "rpc.ping")):
@@ -228,9 +232,9 @@ class ServerConnection(Connection):
             call.fail(RPCError("CANCELLED", "CANCELLED", "the caller cancelled the call"))
         elif method == "rpc.end" and call:
             call.end_requests()
-        elif method in ("rpc.message", "rpc.credit"):
+        elif method == "rpc.message" or method == "rpc.credit" and call:
             self.notified(method, params, size)
-        elif id is not None and method not in ("rpc.cancel", "rpc.end", "rpc.drain"):
+        elif id is not None and method not in ("rpc.cancel", "rpc.end", "rpc.credit"):
             raise refusal("UNIMPLEMENTED", "METHOD_UNKNOWN", "no such extension", -32601)
 
     def hello(self, id, params):
@@ -267,8 +271,8 @@ class ServerConnection(Connection):
 
     def call(self, id, name, params, value, respond, batch):
         handler, timeout_ms, metadata = self.server.handlers.get(name), value.get("timeoutMs"), value.get("metadata", Members(()))
-        if "timeoutMs" in value and not is_integer(timeout_ms, -1 << 63, (1 << 63) - 1) or not isinstance(metadata, dict):
-            raise invalid("timeoutMs must be an integer, and metadata an object")
+        if timeout_ms is not None and timeout_ms <= 0:
+            raise refusal("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", "the deadline passed before the call arrived")
         values = [one for found in metadata.values() for one in (found if isinstance(found, list) else [found])]
         if metadata.repeated or not all(map(KEY.fullmatch, metadata)):
             raise refusal("INVALID_ARGUMENT", "METADATA_KEY_INVALID", "a key has other characters or occurs twice", field="metadata")
@@ -284,8 +288,6 @@ class ServerConnection(Connection):
             raise refusal("RESOURCE_EXHAUSTED", "TOO_MANY_CALLS", f"{CALLS_MAX} calls are running")
         if handler is None:
             raise refusal("UNIMPLEMENTED", "METHOD_UNKNOWN", f"the method {name} is unknown", -32601)
-        if timeout_ms is not None and timeout_ms <= 0:
-            raise refusal("DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED", "the deadline passed before the call arrived")
         metadata = {key: found for key, found in metadata.items() if not key.startswith("campanile-")}  # Reserved for the suite.
         call = ServerCall(self, id, respond, metadata, handler)
         if call.streams_requests and params:

@@ -25,8 +25,10 @@ def number(request, field, least=0, most=CREDIT_MAX):
         value = int(value) if isinstance(value, str) or isinstance(value, float) and value.is_integer() else value
     except ValueError:
         pass
+    if type(value) is not int:
+        raise FieldError(field, "an integer")
     if not is_integer(value, -CREDIT_MAX - 1, CREDIT_MAX):
-        raise FieldError(field, "an integer of 32 bits")
+        raise FieldError(field, "an integer of 32 bits", "OUT_OF_RANGE")
     if not least <= value <= most:
         raise RPCError("INVALID_ARGUMENT", "OUT_OF_RANGE", f"{field} must be {least} to {most}")
     return value
@@ -68,11 +70,12 @@ async def chat(requests, call):
 
 
 async def fail(request, call):
-    key, code, times = text(request, "key"), number(request, "code", 1, 16), number(request, "times")
+    explanation, key = text(request, "message"), text(request, "key")
+    code, times = number(request, "code", 1, 16), number(request, "times")
     executions[key] = count = executions.get(key, 0) + 1
     if times and count > times:
         return message(executionCount=count)
-    raise RPCError(STATUSES[code], "FAILED_AS_ASKED", text(request, "message"), metadata={"executionCount": str(count)})
+    raise RPCError(STATUSES[code], "FAILED_AS_ASKED", explanation, metadata={"executionCount": str(count)})
 
 
 async def list_services(request, call):
