@@ -69,6 +69,18 @@ debug_build() {
   (cd "$root" && swift build --build-tests && swift build --package-path Examples) >"$root/.build/test-build.log" 2>&1
 }
 
+# module_flags FOLDER: sets $modules to the options by which Swift's tools load the libraries of a package in a folder,
+# built in debug mode, and $target to the machine's target. The libraries' modules load C modules.
+module_flags() {
+  local bin="$1/.build/debug" file
+  modules=(-I "$bin/Modules")
+  while read -r file; do modules+=(-Xcc "-fmodule-map-file=$file"); done < <(
+    find "$1"/Sources/C* "$bin"/*.build "$1"/.build/checkouts/*/Sources/*/include -maxdepth 2 -name '*.modulemap' -print0 |
+      xargs -0 grep -L 'Swift\.h')
+  # shellcheck disable=SC2034 # used by the scripts
+  target="$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')"
+}
+
 # release_build [OPTIONS…]: builds the suite in .build-release with the flags of a deployment (docs/decisions/0010).
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
 release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
