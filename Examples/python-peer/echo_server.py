@@ -5,8 +5,8 @@ import inspect
 import signal
 import sys
 
-from campanile_connection import CREDIT_MAX, STATUSES, RPCError, is_integer
-from campanile_server import FieldError, Server, streams_requests
+from peer_connection import CREDIT_MAX, STATUSES, RPCError, is_integer
+from peer_server import FieldError, Server, streams_requests
 
 SERVICE = "campanile.rpc.v1.EchoService"
 

@@ -14,11 +14,11 @@ from wire_process import BINARIES, Process, PythonPeer
 
 sys.path.insert(0, str(PythonPeer.FOLDER))
 
-import campanile_connection  # noqa: E402
-import campanile_server  # noqa: E402
-from campanile_client import Client  # noqa: E402
-from campanile_connection import RPCError  # noqa: E402
-from campanile_server import Server  # noqa: E402
+import peer_connection  # noqa: E402
+import peer_server  # noqa: E402
+from peer_client import Client  # noqa: E402
+from peer_connection import RPCError  # noqa: E402
+from peer_server import Server  # noqa: E402
 from echo_server import HANDLERS  # noqa: E402
 
 SERVICE = "campanile.rpc.v1.EchoService/"
@@ -190,8 +190,8 @@ LATER = {"later": {"any": ["thing"]}}
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_the_swift_client_accepts_a_later_server_unless_it_chooses_another_version(version, monkeypatch):
     """A later server adds members to everything, capabilities and notifications. The errors are those of the command."""
-    monkeypatch.setattr(campanile_server, "HELLO", campanile_server.HELLO | LATER | {"version": version, "capabilities": ["compression"]})
-    send = campanile_connection.Connection.send
+    monkeypatch.setattr(peer_server, "HELLO", peer_server.HELLO | LATER | {"version": version, "capabilities": ["compression"]})
+    send = peer_connection.Connection.send
 
     def send_later(connection, **members):
         send(connection, method="rpc.later", params={"id": members.get("id")})
@@ -199,7 +199,7 @@ def test_the_swift_client_accepts_a_later_server_unless_it_chooses_another_versi
             members["error"] = members["error"] | LATER | {"data": members["error"]["data"] | LATER}
         return send(connection, **members, **LATER)
 
-    monkeypatch.setattr(campanile_connection.Connection, "send", send_later)
+    monkeypatch.setattr(peer_connection.Connection, "send", send_later)
 
     def call(port, method, message):
         command = [str(BINARIES / "campanile"), "call", SERVICE + method, json.dumps(message), "--address", f"127.0.0.1:{port}"]
@@ -335,8 +335,8 @@ def test_a_server_with_a_token_serves_only_its_owners():
 
 
 def test_quiet_connections_are_pinged_and_silent_ones_closed(monkeypatch):
-    monkeypatch.setattr(campanile_connection, "PING_S", 1)
-    monkeypatch.setattr(campanile_connection, "SILENCE_S", 1)
+    monkeypatch.setattr(peer_connection, "PING_S", 1)
+    monkeypatch.setattr(peer_connection, "SILENCE_S", 1)
 
     def check(port):
         with Peer(port) as silent, Peer(port) as quiet:

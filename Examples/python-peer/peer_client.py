@@ -2,7 +2,7 @@
 
 import asyncio
 
-from campanile_connection import (CONNECTION_CREDIT, FRAME_MAX, STREAM_CREDIT, Call, Connection, RPCError, an_object, decoded, encoded,
+from peer_connection import (CONNECTION_CREDIT, FRAME_MAX, STREAM_CREDIT, Call, Connection, RPCError, an_object, decoded, encoded,
                                   is_integer)
 
 

@@ -8,7 +8,7 @@ import logging
 import re
 import time
 
-from campanile_connection import (CONNECTION_CREDIT, CREDIT_MAX, FRAME_MAX, STREAM_CREDIT, Call, ClosingError, Connection, Members,
+from peer_connection import (CONNECTION_CREDIT, CREDIT_MAX, FRAME_MAX, STREAM_CREDIT, Call, ClosingError, Connection, Members,
                                   RPCError, an_object, decoded, encoded, invalid, is_id, is_integer)
 
 CALLS_MAX, CONNECTIONS_MAX, FLOOD_MAX, FLOOD_S, UNREAD_MAX, TIMEOUT_MS, TIMEOUT_MAX_MS = 100, 1000, 200, 30, 8 << 20, 30_000, 600_000
