@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { createModel } from "../../Sources/Console/Web/pages/inbox/model.js";
 import { apply, join, placeOf } from "../../Sources/Console/Web/pages/inbox/reducer.js";
 import { quietWeek } from "../../Sources/Console/Web/pages/inbox/week.js";
+import { Scope, signal } from "../../Sources/Console/Web/signals.js";
 
 /** @param {string} id */
 const row = (id, bucketId = "b_1", readTime = /** @type {string | undefined} */ (undefined)) => ({ id, bucketId, ...(readTime && { readTime }) });
@@ -53,4 +55,20 @@ Deno.test("quiet hours pass midnight and the end of the week", () => {
   assert.deepEqual(week[0], [[0, 450], [780, 840]]);
   assert.deepEqual(week[1], [[780, 840]]);
   assert.deepEqual(quietWeek([{ days: ["DAY_OF_WEEK_MONDAY"], start: "00:00", end: "24:00" }])[0], [[0, 1440]]);
+});
+
+Deno.test("the end of an action keeps a selection that was made meanwhile", async () => {
+  let end = () => {};
+  const call = (/** @type {{ path: string }} */ { path }) =>
+    path.endsWith("/UndeleteNotifications") ? new Promise((resolve) => { end = () => resolve({}); }) : Promise.resolve({ notifications: list });
+  const context = { client: { call }, route: signal({ parts: ["all"], query: {} }), navigate() {}, notify() {}, fail: assert.fail, watch: () => () => {} };
+  const scope = new Scope(), model = scope.run(() => createModel(/** @type {any} */ (context), /** @type {any} */ ({ restored: String })));
+  model.toggle("n_7");
+  const restored = model.restore();
+  assert.equal(model.selection.value.size, 0);
+  model.toggle("n_9");
+  end();
+  await restored;
+  assert.deepEqual([...model.selection.value], ["n_9"]);
+  scope.dispose();
 });

@@ -149,6 +149,8 @@ export function createModel(context, t) {
   };
   /** @param {() => Promise<unknown>} run */
   const attempt = async (run) => {
+    // At once: until it has ended, there may be a new selection.
+    selection.value = new Set();
     try { await run(); } catch (thrown) {
       fail(thrown);
       void reload();
@@ -161,7 +163,6 @@ export function createModel(context, t) {
     patch(ids, ({ readTime: _, ...item }) => isRead ? { ...item, readTime: new Date().toISOString() } : item);
     const { changedCount } = await client.call(isRead ? Service.markNotificationsRead : Service.markNotificationsUnread, { notificationIds: ids });
     void countSoon();
-    selection.value = new Set();
     marked(isRead, ids.length, changed, changedCount);
   });
   /** @param {boolean} isRead @param {ReadonlySet<string>} [among] */
@@ -176,7 +177,6 @@ export function createModel(context, t) {
     const wanted = new Set(ids), index = items.value.findIndex(({ id }) => id === openId.value);
     items.value = items.value.filter(({ id = "" }) => !wanted.has(id));
     if (wanted.has(openId.value)) open(items.value[Math.min(index, items.value.length - 1)]?.id ?? "", true);
-    selection.value = new Set();
     const { missingIds = [] } = await client.call(Service.batchDeleteNotifications, { notificationIds: ids });
     const removed = ids.filter((id) => !missingIds.includes(id));
     notify(t.removed(removed.length), { undo: removed.length > 0 ? () => restore(removed) : undefined });
@@ -185,7 +185,6 @@ export function createModel(context, t) {
   const restore = (ids = selected()) => attempt(async () => {
     if (ids.length === 0) return;
     await client.call(Service.undeleteNotifications, { notificationIds: ids });
-    selection.value = new Set();
     notify(t.restored(ids.length));
     await reload();
   });
@@ -193,7 +192,6 @@ export function createModel(context, t) {
   const cancel = (ids = selected()) => attempt(async () => {
     for (const notificationId of ids) await client.call(Service.cancelScheduledNotification, { notificationId });
     if (ids.includes(openId.value)) open("", true);
-    selection.value = new Set();
     notify(t.cancelled(ids.length));
     await reload();
   });

@@ -26,7 +26,6 @@ export function openSnooze({ client, format, notify, t: shell, language }, t, mo
   /** @param {Date} until */
   const snooze = (until) => model.attempt(async () => {
     for (const notificationId of ids) await client.call(Service.snoozeNotification, { notificationId, releaseTime: until.toISOString() });
-    model.selection.value = new Set();
     notify(t.snoozedUntil(format.full(until)));
   });
   const evening = at(0, 19), choices = /** @type {[string, Date][]} */ ([[f.snoozes.hour, new Date(Date.now() + 3_600_000)],
