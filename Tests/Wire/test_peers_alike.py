@@ -60,12 +60,12 @@ def outcome(response):
     return json.dumps([response["id"] if error["code"] != -32700 else None, error["data"]["status"]])
 
 
-def outcomes(port, text):
+def outcomes(port, text, delay_ms):
     """Sends the frame alone, and waits until a call that was sent later has ended."""
     found = []
     with Peer(port) as peer:
         peer.send(text)
-        peer.send({"jsonrpc": "2.0", "id": "last", "method": SERVICE + "Echo", "params": {"delayMs": 20}})
+        peer.send({"jsonrpc": "2.0", "id": "last", "method": SERVICE + "Echo", "params": {"delayMs": delay_ms}})
         while (response := peer.receive()) is not None:
             if isinstance(response, dict) and response.get("id") == "last":
                 return found
@@ -77,4 +77,6 @@ def test_both_servers_respond_alike(echo, python_peer):
     chance = random.Random(int(os.environ.get("CAMPANILE_TEST_SEED", 1)))
     for _ in range(INPUTS):
         text = mutated(chance)
-        assert outcomes(echo.port, text) == outcomes(python_peer.port, text), text
+        # On a busy machine, a response may take longer than the short delay.
+        if outcomes(echo.port, text, 20) != outcomes(python_peer.port, text, 20):
+            assert outcomes(echo.port, text, 2000) == outcomes(python_peer.port, text, 2000), text
