@@ -82,8 +82,8 @@ let libraries: [Target] = [
   library(
     "CampanileRPC", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore",
     "NIOPosix", "NIOSSL"),
+  library("CampanileHealthReflection", uses: "CampanileBase", "CampanileCodec", "CampanileRPC"),
   library("CampanileAPI", uses: "CampanileBase", "CampanileMessages", "CampanileRPC"),
-  library("CampanileHealthReflection", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
     "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
   library("CampanilePostgreSQL", uses: "CPostgreSQL", "CampanileStore"),
@@ -103,7 +103,7 @@ let libraries: [Target] = [
   library("Echo", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
     "Gateway", uses: "AsyncHTTPClient", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-    "CampanileRPC", "CampanileStore", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix"),
+    "CampanileHealthReflection", "CampanileRPC", "CampanileStore", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix"),
   library(
     "GatewayHTTP", uses: "CCampanile", "CClientFiles", "CampanileAPI", "CampanileBase", "CampanileCodec",
     "CampanileContract", "CampanileCrypto", "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1",
@@ -133,8 +133,9 @@ let libraries: [Target] = [
     "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileContract", "CampanileCrypto", "CampanileLoad", "CampanilePostgreSQL", "CampanileRPC", "CampanileStore",
-    "NIOCore", "NIOHTTP1", "NIOPosix", "Subprocess", "SyncContents", "SystemPackage", "UnixSignals",
+    "CampanileContract", "CampanileCrypto", "CampanileHealthReflection", "CampanileLoad", "CampanilePostgreSQL",
+    "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix", "Subprocess", "SyncContents", "SystemPackage",
+    "UnixSignals",
     exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
   library(
     "CampanileLoad", uses: "CampanileBase", "CampanileJSON", "CampanileRPC", "Histogram", "NIOCore", "NIOHTTP1",
@@ -144,10 +145,11 @@ let libraries: [Target] = [
 // MARK: Programs
 
 let programs = [
-  program("campanile-echo", uses: "CampanileRuntime", "Echo"),
+  program("campanile-echo", uses: "CampanileAPI", "CampanileRuntime", "Echo"),
   // All other programs in one: notifications, activities, sync, attendance, gateway, APNs simulator, and command line.
   program(
-    "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileBase", "CampanileCLI",
+    "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileAPI", "CampanileBase",
+    "CampanileCLI",
     "CampanileHealthReflection", "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService",
     "CampanileStore", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications",
     "ServiceLifecycle", "Sync", "SyncContents"),
@@ -230,9 +232,10 @@ let testTargets = [
     "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "MetricsTestKit",
     "store-crasher"),
   tests(
-    "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-    "CampanileService", "CampanileStore", "Echo", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "NIOCore",
-    "NIOHTTP1", "NIOPosix", "ServiceTesting", "SwiftProtobuf", "TLSPeer", "TestSupport"),
+    "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileHealthReflection", "CampanileRPC", "CampanileService", "CampanileStore", "Echo", "Gateway",
+    "GatewayDialects", "GatewayHTTP", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceTesting", "SwiftProtobuf",
+    "TLSPeer", "TestSupport"),
   tests(
     "NotificationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanilePostgreSQL",
     "CampanileRPC", "CampanileService", "CampanileStore", "NIOSSL", "Notifications", "ServiceTesting", "TestSupport"),

@@ -21,7 +21,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
   targets: [
-    example("hello"),
+    example("hello", uses: "CampanileHealthReflection"),
     example("chat"),
     example("file-transfer", uses: "CampanileCrypto"),
     example("interceptor", uses: "Logging"),

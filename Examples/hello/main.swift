@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileHealthReflection
 import CampanileRPC
 
 /// Implements the service of hello.proto. A thrown `RPCError` is the caller's error.
@@ -19,8 +20,8 @@ struct HelloService: HelloServiceProtocol {
   }
 }
 
-// The server chooses a free port of this machine, and ends with the closure.
-let server = RPCServer(services: [HelloService()])
+// The server chooses a free port of this machine, and ends with the closure. Load balancers ask for its health.
+let server = RPCServer(services: .withHealthAndReflection([HelloService()]))
 try await server.run { address in
   try await RPCClient.with(ClientConfiguration(addresses: [address])) { client in
     let hello = HelloServiceClient(client)

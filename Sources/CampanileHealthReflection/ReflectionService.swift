@@ -1,4 +1,3 @@
-public import CampanileAPI
 import CampanileBase
 public import CampanileRPC
 

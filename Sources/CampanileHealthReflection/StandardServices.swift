@@ -1,5 +1,4 @@
 public import CampanileRPC
-import CampanileAPI
 
 extension [any RPCService] {
   /// Returns `services` with the services `grpc.health.v1.Health` and `campanile.rpc.v1.ReflectionService` for all of
@@ -17,7 +16,7 @@ extension [any RPCService] {
     let methods = MethodRegistry(services).methods + HealthMethods.all + ReflectionServiceMethods.all + forwarded
     let health = health ?? HealthRegistry(serving: Set(methods.map(\.service)))
     let reflection = ReflectionService(
-      methods: methods, descriptorSet: descriptorSet + DescriptorSet.serializedBytes)
+      methods: methods, descriptorSet: descriptorSet + StandardDescriptorSet.serializedBytes)
     return services + [HealthService(health), reflection]
   }
 }

@@ -1,6 +1,7 @@
 import CampanileAPI
 public import CampanileBase
 import CampanileCrypto
+import CampanileHealthReflection
 public import CampanileRPC
 public import CampanileStore
 public import Logging

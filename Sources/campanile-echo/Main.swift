@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileRuntime
 import Echo
 
@@ -6,7 +7,7 @@ import Echo
 enum Main {
   static func main() async {
     await ServiceMain.main(ServiceSpecification(name: "campanile-echo", defaultPort: 7499)) { _ in
-      ServiceComponents(rpcServices: [EchoService()])
+      ServiceComponents(rpcServices: [EchoService()], descriptorSet: DescriptorSet.serializedBytes)
     }
   }
 }

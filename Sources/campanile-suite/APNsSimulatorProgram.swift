@@ -1,4 +1,5 @@
 import APNsSimulator
+import CampanileAPI
 import CampanileRPC
 import CampanileRuntime
 import Logging
@@ -73,7 +74,7 @@ enum APNsSimulatorProgram {
       makeID: { UUID().uuidString.lowercased() })
     context.logger.info(
       "simulating APNs", metadata: ["trust": "\(component.trustFile)", "keys": "\(component.keyCount)"])
-    var components = ServiceComponents()
+    var components = ServiceComponents(descriptorSet: DescriptorSet.serializedBytes)
     components.server = component.server
     components.adminRoutes = [component.adminRoutes]
     components.rpcPort = try settings.optionalInt(rpcPort)

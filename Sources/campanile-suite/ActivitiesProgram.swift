@@ -1,4 +1,5 @@
 import Activities
+import CampanileAPI
 import CampanileBase
 import CampanileRPC
 import CampanileRuntime
@@ -80,7 +81,7 @@ enum ActivitiesProgram {
       component.apnsResults.map { ([("status", $0.status), ("reason", $0.reason)], $0.count) }
     }
     context.metrics.addTotals("campanile_push_coalesced_states_total") { [([], component.coalescedStates)] }
-    var components = ServiceComponents(rpcServices: component.services)
+    var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
         try await component.maintain(nowMs: WallClock.nowMs())

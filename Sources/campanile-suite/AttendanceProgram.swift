@@ -1,4 +1,5 @@
 import Attendance
+import CampanileAPI
 import CampanileRPC
 import CampanileRuntime
 import CampanileStore
@@ -74,7 +75,7 @@ enum AttendanceProgram {
       component.loginFailures.map { ([("outcome", $0.outcome)], $0.total) }
     }
     context.metrics.addGauge("campanile_login_locked_members") { await component.lockedMemberCount() }
-    var components = ServiceComponents(rpcServices: component.services)
+    var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
         try await component.maintain(nowMs: WallClock.nowMs())

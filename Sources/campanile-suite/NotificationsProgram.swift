@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -70,7 +71,7 @@ enum NotificationsProgram {
       tracer: context.tracer, log: { [logger = context.logger] in logger.info("\($0)") })
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
-    var components = ServiceComponents(rpcServices: component.services)
+    var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
         try await component.maintain(nowMs: WallClock.nowMs())

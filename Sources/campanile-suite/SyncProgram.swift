@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -63,7 +64,7 @@ enum SyncProgram {
       log: { logger.warning("\($0)") }, events: SyncMeter().record)
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
-    var components = ServiceComponents(rpcServices: component.services)
+    var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
         try await component.maintain(nowMs: WallClock.nowMs())

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileHealthReflection
 import CampanileRPC
 import Testing
 

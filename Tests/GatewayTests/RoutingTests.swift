@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileBase
+import CampanileHealthReflection
 import CampanileRPC
 import Testing
 

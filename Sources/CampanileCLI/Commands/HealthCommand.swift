@@ -1,7 +1,7 @@
 public import ArgumentParser
-internal import CampanileAPI
 import CampanileBase
 internal import CampanileCodec
+internal import CampanileHealthReflection
 internal import CampanileRPC
 
 /// `campanile health [SERVICE]`

@@ -1,6 +1,6 @@
-internal import CampanileAPI
 public import CampanileBase
 internal import CampanileContract
+internal import CampanileHealthReflection
 public import CampanileRPC
 
 /// A command's connection to a server, with the server's methods discovered by reflection.

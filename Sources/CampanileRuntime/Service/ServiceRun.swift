@@ -248,7 +248,8 @@ struct ServiceRun {
     configuration.nowMs = { WallClock.nowMs() }
     let registry = MethodRegistry(
       .withHealthAndReflection(
-        components.rpcServices, health: health, forwarded: components.forwardedMethods))
+        components.rpcServices, health: health, descriptorSet: components.descriptorSet,
+        forwarded: components.forwardedMethods))
     let typed = TypedDispatcher(
       registry, observer: observer, limits: configuration.limits, observation: context.observation, logger: logger)
     let token = try settings.secret(CommonConfiguration.internalToken)?.reveal()

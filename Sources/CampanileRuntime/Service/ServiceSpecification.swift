@@ -68,6 +68,8 @@ public struct ServiceContext: Sendable {
 public struct ServiceComponents: Sendable {
   /// Services on the RPC port, in addition to health and reflection.
   public var rpcServices: [any RPCService]
+  /// A serialized `google.protobuf.FileDescriptorSet` of all methods, with imports, which reflection returns.
+  public var descriptorSet: [UInt8]
   /// Further methods for reflection and health, served by a wrapping dispatcher, such as those of a gateway's backends.
   public var forwardedMethods: [MethodDescriptor] = []
   /// Authenticates the tokens of `rpc.hello` (default: compares with the configured internal token).
@@ -98,7 +100,8 @@ public struct ServiceComponents: Sendable {
   /// Called last, after everything else has stopped. Closes stores.
   public var close: @Sendable () async throws -> Void = {}
 
-  public init(rpcServices: [any RPCService] = []) {
+  public init(rpcServices: [any RPCService] = [], descriptorSet: [UInt8] = []) {
     self.rpcServices = rpcServices
+    self.descriptorSet = descriptorSet
   }
 }

@@ -1,6 +1,6 @@
-import CampanileAPI
 import CampanileBase
 import CampanileCodec
+import CampanileHealthReflection
 import CampanileRPC
 import NIOCore
 

@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileRPC
 import CampanileRuntime
 import CampanileStore
@@ -65,7 +66,7 @@ enum GatewayProgram {
   private static func components(
     _ gateway: Gateway, _ configuration: GatewayConfiguration, _ store: Store, _ context: ServiceContext
   ) throws -> ServiceComponents {
-    var components = ServiceComponents(rpcServices: gateway.services)
+    var components = ServiceComponents(rpcServices: gateway.services, descriptorSet: DescriptorSet.serializedBytes)
     components.forwardedMethods = SuiteMethods.methods(of: configuration.backends)
     components.authenticator = gateway.helloAuthenticator
     let http = try GatewayProgramConfiguration.http(context.settings)
