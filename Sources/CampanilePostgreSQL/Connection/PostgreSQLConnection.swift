@@ -30,6 +30,9 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   let laneParameters = ParameterBuffer()
   private var statements = StatementCache<PreparedCommand>()
   private var statementsCount = 0
+  /// The number of statements that were run, and the one at which the server plans all of them anew.
+  private var runsCount = 0
+  private var plannedRun = 1_000
   private var discarded = DiscardedNames()
 
   init(_ opener: SessionOpener, _ role: SessionRole) throws(StoreError) {
@@ -60,6 +63,7 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   /// Returns the prepared statement for a text. Waits for the server if it is new.
   func statement(_ sql: String, _ allowed: StatementKinds) throws(StoreError) -> PreparedCommand {
     try refuseIfAborted()
+    refreshPlans()
     if let known = statements.find(sql) {
       guard allowed.contains(known.kind) else { throw refusedKind(allowed) }
       return known
@@ -77,6 +81,22 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
     let command = PreparedCommand(sql, name, kind, description, discarded)
     statements.keep(command)
     return command
+  }
+
+  /// Has the server plan all statements anew after the 1,000th, the 4,000th, and so on.
+  ///
+  /// A plan that was made while a table was small may read all rows of a user to find one. The server keeps it until it
+  /// has analyzed the table, a minute later by default.
+  private func refreshPlans() {
+    runsCount += 1
+    guard runsCount >= plannedRun, stage != .open, session.lost == nil else { return }
+    plannedRun = 4 * runsCount
+    do throws(StoreError) {
+      try session.send(Command(kind: .statement), text: "DISCARD PLANS")
+      try session.sync()
+    } catch {
+      // The statement itself finds the same failure.
+    }
   }
 
   /// Forgets all prepared statements, for example because a column has another type now.
