@@ -16,6 +16,9 @@ struct SearchIndexer: Sendable {
   /// Approximate number of pages written by one step of a merge.
   static let mergePages = 64
   private static let mergeStepsMax = 4
+  /// The pause after a step that has indexed everything. Callers that write one after the other would otherwise wait
+  /// for a step in each commit.
+  private static let restPause = Duration.milliseconds(50)
   /// The number of other writes during one step above which the store counts as busy.
   private static let busyWrites: Int64 = 16
 
@@ -38,16 +41,20 @@ struct SearchIndexer: Sendable {
   }
 
   /// Performs one commit: indexes the next changes, and a part of a rebuild in progress.
-  func step() async throws {
+  ///
+  /// - Returns: Whether nothing is left to index.
+  @discardableResult
+  func step() async throws -> Bool {
     let budget = batchBudget
-    try await store.write { transaction in
+    return try await store.write { transaction in
       var state = try SearchState(transaction)
       let before = state
       var writer = try SearchWriter(transaction, budget: budget)
-      try Self.follow(&state, &writer, rowsMax: budget, transaction)
+      let isAtEnd = try Self.follow(&state, &writer, rowsMax: budget, transaction)
       if let position = state.rebuild, !writer.isExhausted { state.rebuild = try writer.rebuild(from: position) }
       try writer.finish()
       if state != before { try state.save(transaction) }
+      return isAtEnd && state.rebuild == nil
     }
   }
 
@@ -115,27 +122,29 @@ struct SearchIndexer: Sendable {
     }
   }
 
+  /// Returns whether the index has reached the end of the log.
   private static func follow(
     _ state: inout SearchState, _ writer: inout SearchWriter, rowsMax: Int, _ transaction: WriteTransaction
-  ) throws {
+  ) throws -> Bool {
     guard try isKept(state, transaction) else {
       // The log was truncated beyond the index position: rebuild everything and follow the log from its current end.
       state.sequence = try last(transaction)
       state.rebuild = SearchKey(user: "", notificationID: "")
       state.bucketPosition = ""
-      return
+      return true
     }
     let entries = try transaction.query(entriesSQL, [.integer(state.sequence), .int(rowsMax)], Entry.init)
     for entry in entries {
-      if writer.isExhausted { return }
+      if writer.isExhausted { return false }
       switch entry.subject {
       case .notification(let key): try writer.update(key)
       case .bucket(let id, let user):
-        guard try writer.updateBucket(id, user: user, from: &state.bucketPosition) else { return }
+        guard try writer.updateBucket(id, user: user, from: &state.bucketPosition) else { return false }
       case .none: break
       }
       state.sequence = entry.sequence
     }
+    return entries.count < rowsMax
   }
 
   /// Whether the log still has every change that is not indexed.
@@ -188,13 +197,14 @@ extension SearchIndexer {
     while try await hasWork() {
       let begun = clock.now
       let writesBefore = store.metrics().writes
-      try await step()
+      let isComplete = try await step()
       let spent = clock.now - begun
       let isBusy = store.metrics().writes - writesBefore > Self.busyWrites
       // When busy, use a twentieth of the time and leave merging for later. Otherwise, pause so that another write can
       // run.
       if !isBusy { try await merge() }
-      try await clock.sleep(for: isBusy ? max(spent * 19, .milliseconds(100)) : spent / 4)
+      let pause = isComplete ? Self.restPause : spent / 4
+      try await clock.sleep(for: isBusy ? max(spent * 19, .milliseconds(100)) : pause)
     }
     let state = try await store.read { try SearchState($0) }
     if let joined, joined == state { return joined }

@@ -25,11 +25,12 @@ struct SearchWriter {
 
   var isExhausted: Bool { budget <= 0 }
 
-  /// Excludes deleted buckets, whether or not they have been emptied yet.
+  /// Excludes deleted buckets, whether or not they have been emptied yet. Not a join, which PostgreSQL might begin with
+  /// all buckets of the user.
   static let notificationSQL = """
-    SELECT n.bucket_id, n.title, n.subtitle, n.body, n.created_at_ms FROM notifications AS n
-    JOIN buckets AS b ON b.user_id = n.user_id AND b.id = n.bucket_id
-    WHERE n.user_id = $1 AND n.id = $2 AND b.deleted_at_ms IS NULL
+    SELECT bucket_id, title, subtitle, body, created_at_ms FROM notifications AS n
+    WHERE user_id = $1 AND id = $2
+      AND (SELECT deleted_at_ms IS NULL FROM buckets AS b WHERE b.user_id = n.user_id AND b.id = n.bucket_id)
     """
   static let documentSQL = """
     SELECT document_id, bucket_id FROM search_documents WHERE user_id = $1 AND notification_id = $2
