@@ -24,7 +24,9 @@ CLIENTS, SECONDS, MEMBERS = 64, 3, 1_000
 # The delay of the relay, and how much too late a sleeping thread wakes up.
 ROUND_TRIP_MS, LATE_S = 0.45, 0.000_06
 # The statements of StoreBench. Values are sent, as by the store.
-VALUES = {"owner": "user", "title": "A title of a notification", "body": "x" * 400, "all": "all", "unread": "unread"}
+VALUES = {"owner": "user", "title": "A title of a notification", "body": "x" * 400, "all": "all", "unread": "unread", "id": 1_000_000_000_000}
+# Ordered ids, as the suite and the store's benchmark have.
+NEXT = "\\set id :id + 1"
 INSERTS = ("INSERT INTO notifications (id, owner, title, body, created_at_ms) VALUES (:id::text || '-{0}', :owner, :title, :body, {0});",
            "INSERT INTO changes (id, owner, at_ms) VALUES (:id::text || '-{0}', :owner, {0});")
 COUNTS = ("UPDATE counters SET value = value + 1 WHERE name = :all;", "UPDATE counters SET value = value + 1 WHERE name = :unread;")
@@ -46,7 +48,7 @@ class Place:
     def store(self, clients, seconds=SECONDS):
         """Returns the store's rate of writes in a new database, and its name."""
         name, address = self.new()
-        return json.loads(output(PEERS / "StoreBench", address, "random", clients, seconds))["rowsPerSecond"], name
+        return json.loads(output(PEERS / "StoreBench", address, "ordered", clients, seconds))["rowsPerSecond"], name
 
     def pgbench(self, script, name, writes=1):
         file = self.server.folder / "script.sql"
@@ -59,12 +61,12 @@ class Place:
     def batches(self, writes):
         """Returns pgbench's rate of writes in pipelined transactions, in a new database with the tables of the store."""
         inserts = [insert.format(number) for number in range(writes) for insert in INSERTS]
-        return self.pgbench(["\\set id random(1, 9000000000000000000)", "\\startpipeline", "BEGIN;", LANE, *inserts, *COUNTS * writes,
+        return self.pgbench([NEXT, "\\startpipeline", "BEGIN;", LANE, *inserts, *COUNTS * writes,
                              "COMMIT;", "\\endpipeline"], self.store(1, seconds=0.1)[1], writes)
 
     def bare_ms(self):
         """Returns the milliseconds of a transaction with one statement."""
-        return 1_000 / self.pgbench(["\\set id random(1, 9000000000000000000)", INSERTS[1].format(0)], self.store(1, seconds=0.1)[1])
+        return 1_000 / self.pgbench([NEXT, INSERTS[1].format(0)], self.store(1, seconds=0.1)[1])
 
     def publications(self, in_flight=CLIENTS):
         """Returns the publications per second through the service, and the p50 of one in milliseconds."""
