@@ -44,9 +44,16 @@ final class ActionServer: Sendable {
   }
 
   /// Stops the server and returns every request that it received.
+  ///
+  /// The pipes need not end: a process that another test started at the same time may have inherited them.
   func requests() throws -> [Request] {
-    try input.fileHandleForWriting.close()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
+    try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+    var text = Data("\n".utf8)
+    while !text.suffix(2).elementsEqual("\n\n".utf8) {
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { break }
+      text += more
+    }
     process.waitUntilExit()
     return try text.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(Request.self, from: $0) }
   }

@@ -1,6 +1,6 @@
 """An HTTP server for tests of outgoing requests. Prints its port, then one JSON line for each request it receives.
 
-Usage: action_server.py [CERTIFICATE KEY]; exits when its standard input ends.
+Usage: action_server.py [CERTIFICATE KEY]; exits after a line of standard input, or at its end, and prints an empty line.
 
 /status/N responds with N; /redirect/N?to=URL redirects; /chain/N redirects N times; /slow never responds; /drip sends
 headers but never a body; /large sends a body of 10 MiB; /later responds with 429 and Retry-After; /garbage sends no
@@ -80,7 +80,8 @@ def main():
         server.socket = context.wrap_socket(server.socket, server_side=True)
     print(server.server_address[1], flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.read()
+    sys.stdin.readline()
+    print(flush=True)
 
 
 if __name__ == "__main__":
