@@ -21,7 +21,9 @@ struct HelloService: HelloServiceProtocol {
 }
 
 // The server chooses a free port of this machine, and ends with the closure. Load balancers ask for its health.
-let server = RPCServer(services: .withHealthAndReflection([HelloService()]))
+let services: [any RPCService] = .withHealthAndReflection(
+  [HelloService()], descriptorSet: HelloDescriptorSet.serializedBytes)
+let server = RPCServer(services: services)
 try await server.run { address in
   try await RPCClient.with(ClientConfiguration(addresses: [address])) { client in
     let hello = HelloServiceClient(client)

@@ -27,18 +27,21 @@ struct CampanileGenerator: BuildToolPlugin {
     let output = context.pluginWorkDirectoryURL
     let parameters =
       ["--plugin=protoc-gen-campanile=\(generator.path)", "--campanile_out=\(output.path)"]
-      + options.parameters.map { "--campanile_opt=\($0)" }
+      + options.parameters(for: names).map { "--campanile_opt=\($0)" }
     return [
       .buildCommand(
         displayName: "Generating Swift from the protos of \(target.name)",
         executable: protoc.program,
         arguments: protoc.includes + parameters + names,
         inputFiles: protos + protoc.imported + options.files + [generator],
-        // The generator's names of files.
-        outputFiles: names.map { name in
-          output.appending(path: name.dropLast(".proto".count).replacing("/", with: "_") + ".swift")
-        })
+        outputFiles: generatedNames(names, options).map { output.appending(path: $0 + ".swift") })
     ]
+  }
+
+  /// Returns the names that the generator gives its files, without the ending.
+  private func generatedNames(_ protos: [String], _ options: Options) -> [String] {
+    protos.map { String($0.dropLast(".proto".count)).replacing("/", with: "_") }
+      + [options.descriptorSet].compactMap(\.self)
   }
 }
 

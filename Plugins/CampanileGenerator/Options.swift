@@ -12,6 +12,8 @@ struct Options {
   private var modules: [String: String] = [:]
   /// `imports`: folders of imported protos, relative to the target's folder.
   private(set) var imports: [String] = []
+  /// `descriptorSet`: the name of an enum with the protos' descriptors, for reflection.
+  private(set) var descriptorSet: String?
 
   /// Throws an error that names the field.
   init(file: URL) throws {
@@ -37,13 +39,22 @@ struct Options {
       case "imports":
         guard let folders = value as? [String] else { throw GeneratorError("imports must be an array of folders") }
         imports = folders
-      default: throw GeneratorError("unknown field \(field); known are visibility, modules and imports")
+      case "descriptorSet":
+        guard let name = value as? String, name.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil else {
+          throw GeneratorError("descriptorSet must be the name of a Swift type")
+        }
+        descriptorSet = name
+      default:
+        throw GeneratorError(
+          "unknown field \(field); known are visibility, modules, imports and descriptorSet")
       }
     }
   }
 
-  /// The parameters of `protoc-gen-campanile`.
-  var parameters: [String] {
-    ["Visibility=\(visibility)"] + modules.sorted { $0.key < $1.key }.map { "Module=\($0.key):\($0.value)" }
+  /// Returns the parameters of `protoc-gen-campanile` for the protos of a target.
+  func parameters(for protos: [String]) -> [String] {
+    let modules = modules.sorted { $0.key < $1.key }.map { "Module=\($0.key):\($0.value)" }
+    let set = descriptorSet.map { name in ["DescriptorSet=\(name)"] + protos.map { "CommentsFrom=\($0)" } } ?? []
+    return ["Visibility=\(visibility)"] + modules + set
   }
 }

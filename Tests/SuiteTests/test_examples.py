@@ -1,6 +1,8 @@
 """The programs of Examples, run against a suite as their readers would."""
+import json
 import os
 import pathlib
+import socket
 import subprocess
 
 from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
@@ -27,6 +29,37 @@ def lines(name):
 def test_hello_serves_and_calls_its_own_service():
     assert lines("hello") == [
         "Hello, Ada!", "3", "2", "1", "INVALID_ARGUMENT (FIELD_INVALID): name: must be given"]
+
+
+def test_the_tutorial_has_the_code_of_its_result():
+    text = (ROOT / "Sources/CampanileRPC/CampanileRPC.docc/BuildingAService.md").read_text()
+    code = "\n".join(path.read_text() for path in (ROOT / "Examples/service").iterdir())
+    blocks = [block.split("\n", 1)[1].strip() for block in text.split("```")[1::2]]
+    assert [block[:20] for block in blocks if block in code] == [
+        'syntax = "proto3";\n\n', '{"descriptorSet": "H', "import CampanileBase", "struct Serving: Serv"]
+
+
+def test_the_service_of_the_tutorial_describes_itself_and_ends_by_a_signal(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    with open(tmp_path / "out", "w") as out:
+        service = subprocess.Popen(["stdbuf", "-oL", EXAMPLES / "service", str(port)], stdout=out, stderr=out)
+
+    def campanile(*words):
+        return run("campanile", *words, "--address", f"127.0.0.1:{port}")
+
+    try:
+        eventually(lambda: "listening on" in (tmp_path / "out").read_text(), "the service's start")
+        assert "hello.v1.HelloService/CountDown" in campanile("list").stdout
+        assert "// Greet returns a greeting." in campanile("describe", "Greet").stdout
+        assert json.loads(campanile("call", "Greet", '{"name":"Ada"}').stdout) == {"greeting": "Hello, Ada!"}
+        assert campanile("call", "Greet", "{}").returncode == 3
+        assert json.loads(campanile("health").stdout)["statuses"][""] == {"status": "SERVING"}
+        service.terminate()
+        assert service.wait(PATIENCE_S) == 0
+    finally:
+        service.kill()
+    assert "code=INVALID_ARGUMENT" in (tmp_path / "out").read_text()
 
 
 def test_people_in_a_chat_hear_one_another():
