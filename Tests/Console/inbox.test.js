@@ -57,11 +57,13 @@ Deno.test("quiet hours pass midnight and the end of the week", () => {
   assert.deepEqual(quietWeek([{ days: ["DAY_OF_WEEK_MONDAY"], start: "00:00", end: "24:00" }])[0], [[0, 1440]]);
 });
 
-Deno.test("the end of an action keeps a selection that was made meanwhile", async () => {
-  let end = () => {};
-  const call = (/** @type {{ path: string }} */ { path }) =>
-    path.endsWith("/UndeleteNotifications") ? new Promise((resolve) => { end = () => resolve({}); }) : Promise.resolve({ notifications: list });
-  const context = { client: { call }, route: signal({ parts: ["all"], query: {} }), navigate() {}, notify() {}, fail: assert.fail, watch: () => () => {} };
+Deno.test("the end of an action keeps a selection that was made meanwhile, and a failed one its own", async () => {
+  let end = () => {}, isOffline = false;
+  /** @type {unknown[]} */
+  const failures = [];
+  const call = (/** @type {{ path: string }} */ { path }) => isOffline ? Promise.reject(new Error("offline"))
+    : path.endsWith("/UndeleteNotifications") ? new Promise((resolve) => { end = () => resolve({}); }) : Promise.resolve({ notifications: list });
+  const context = { client: { call }, route: signal({ parts: ["all"], query: {} }), navigate() {}, notify() {}, fail: (/** @type {unknown} */ error) => failures.push(error), watch: () => () => {} };
   const scope = new Scope(), model = scope.run(() => createModel(/** @type {any} */ (context), /** @type {any} */ ({ restored: String })));
   model.toggle("n_7");
   const restored = model.restore();
@@ -70,5 +72,10 @@ Deno.test("the end of an action keeps a selection that was made meanwhile", asyn
   end();
   await restored;
   assert.deepEqual([...model.selection.value], ["n_9"]);
+  assert.equal(failures.length, 0);
+  isOffline = true;
+  await model.restore();
+  assert.deepEqual([...model.selection.value], ["n_9"]);
+  assert.equal(failures.length, 1);
   scope.dispose();
 });

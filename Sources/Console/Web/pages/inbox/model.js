@@ -150,8 +150,10 @@ export function createModel(context, t) {
   /** @param {() => Promise<unknown>} run */
   const attempt = async (run) => {
     // At once: until it has ended, there may be a new selection.
+    const before = selection.value;
     selection.value = new Set();
     try { await run(); } catch (thrown) {
+      if (selection.value.size === 0) selection.value = before;
       fail(thrown);
       void reload();
     }
