@@ -2,7 +2,6 @@
 import json
 import os
 import pathlib
-import socket
 import subprocess
 
 from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
@@ -40,16 +39,15 @@ def test_the_tutorial_has_the_code_of_its_result():
 
 
 def test_the_service_of_the_tutorial_describes_itself_and_ends_by_a_signal(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        port = unused.getsockname()[1]
     with open(tmp_path / "out", "w") as out:
-        service = subprocess.Popen(["stdbuf", "-oL", EXAMPLES / "service", str(port)], stdout=out, stderr=out)
+        service = subprocess.Popen(["stdbuf", "-oL", EXAMPLES / "service", "0"], stdout=out, stderr=out)
 
     def campanile(*words):
-        return run("campanile", *words, "--address", f"127.0.0.1:{port}")
+        return run("campanile", *words, "--address", address)
 
     try:
         eventually(lambda: "listening on" in (tmp_path / "out").read_text(), "the service's start")
+        address = (tmp_path / "out").read_text().splitlines()[0].removeprefix("listening on ")
         assert "hello.v1.HelloService/CountDown" in campanile("list").stdout
         assert "// Greet returns a greeting." in campanile("describe", "Greet").stdout
         assert json.loads(campanile("call", "Greet", '{"name":"Ada"}').stdout) == {"greeting": "Hello, Ada!"}
