@@ -25,6 +25,9 @@ public final class Gateway: Sendable {
   private let tokens: TokenAuthority?
   let admission: Admission
   private let replies: ReplyStore
+  /// Keeps the memory up to date with other gateways on the database; nil if there cannot be any.
+  private let follower: PeerFollower?
+  let changes: AccessChanges
   let loops: [LoopForwarder]
   private let directory: BackendDirectory
   private let availability: BackendAvailability
@@ -40,11 +43,13 @@ public final class Gateway: Sendable {
 
   /// - Parameters:
   ///   - store: `gateway.sqlite`, opened with `Gateway.migrations`.
+  ///   - peers: Connects the gateway with others on the database; attached to the configuration of `store`.
   ///   - group: The server's event loops, which the gateway's own connections share.
   ///   - onBackendChange: Called on an event loop when a backend starts or stops serving.
   /// - Throws: INVALID_ARGUMENT `CONFIGURATION_INVALID` for an invalid configuration.
   public init(
-    _ configuration: GatewayConfiguration, store: Store, group: any EventLoopGroup, logger: Logger,
+    _ configuration: GatewayConfiguration, store: Store, peers: GatewayPeers = GatewayPeers(),
+    group: any EventLoopGroup, logger: Logger,
     onBackendChange: @escaping @Sendable (_ backend: String, _ isServing: Bool) -> Void = { _, _ in }
   ) throws(RPCError) {
     try BackendConfiguration.check(configuration.backends)
@@ -88,12 +93,13 @@ public final class Gateway: Sendable {
       watches.endStale(nowMs: nowMs)
     }
     self.endStale = endStale
-    keys = KeyStore(store: store, ring: ring, onRevoke: endStale)
+    changes = AccessChanges(peers: peers, store: store)
+    keys = KeyStore(store: store, ring: ring, changes: changes, onRevoke: endStale)
     let audit = AuditLog(
       repository: AuditEventRepository(store: store, limits: configuration.console), logger: logger, nowMs: ring.nowMs)
     do throws(CryptoError) {
       sessions = try ConsoleSessions(
-        store: store, keys: ring, audit: audit, limits: configuration.console, onEnd: endStale)
+        store: store, keys: ring, audit: audit, limits: configuration.console, changes: changes, onEnd: endStale)
     } catch { throw RPCError(.internalError, "the system has no random bytes", reason: "RANDOM_UNAVAILABLE") }
     let tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
     self.tokens = tokens
@@ -104,7 +110,14 @@ public final class Gateway: Sendable {
         nowMs: ring.nowMs, logger: logger)
     }
     admission = Admission(limits)
-    replies = ReplyStore(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
+    let membership = store.isShared ? GatewayMembership(store: store, peers: peers) : nil
+    replies = ReplyStore(
+      store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs,
+      claims: membership.map { ReplyClaims(store: store, owner: $0.name, peers: peers) })
+    follower = membership.map { [changes, keys, sessions, replies] membership in
+      PeerFollower(
+        changes: changes, membership: membership, keys: keys, sessions: sessions, replies: replies, logger: logger)
+    }
   }
 
   /// The schema of `gateway.sqlite`.
@@ -136,6 +149,7 @@ public final class Gateway: Sendable {
       backends: configuration.backends, local: Self.ownMethods, methods: configuration.methods,
       rates: limits.policy.methodRates, observer: observer, observation: observation)
     self.routes.withLock { $0 = routes }
+    for route in routes.described { route.share(among: limits.gatewayCount) }
     return Forwarder(
       routes: routes, authenticator: authenticator, admission: admission, memory: memory, local: local, loops: loops,
       replies: replies, observer: observer, timeoutMsDefault: configuration.timeoutMsDefault, refusals: refusals)
@@ -200,12 +214,20 @@ public final class Gateway: Sendable {
   ///
   /// - Throws: If the database or the token key set cannot be read.
   public func prepare() async throws {
+    if let follower { shareRates(among: try await follower.join()) }
     try await keys.load()
     try await sessions.load()
     try await replies.load()
     _ = try tokens?.reload()
     logger.info("loaded keys", metadata: ["count": "\(keys.ring.count)"])
     for loop in loops { loop.loop.execute { loop.start() } }
+  }
+
+  /// Divides the rates of callers among the gateways on the database.
+  private func shareRates(among count: Int) {
+    guard limits.share(among: count) else { return }
+    logger.notice("dividing the rates of callers", metadata: ["gateways": "\(count)"])
+    for route in routes.withLock({ $0?.described }) ?? [] { route.share(among: count) }
   }
 
   /// Ensures that the file holds the secret of a key with the scope `admin`. See `BootstrapKey`.
@@ -219,6 +241,7 @@ public final class Gateway: Sendable {
   public func maintain() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.keepTidy() }
+      if let follower { group.addTask { await follower.run(onCount: self.shareRates) } }
       if let tokens { group.addTask { await self.follow(tokens) } }
       if let resolveMs = configuration.resolveMs { group.addTask { await self.followNames(everyMs: resolveMs) } }
       group.addTask { await self.watchMemory() }
@@ -275,6 +298,7 @@ public final class Gateway: Sendable {
       if round % 60 == 0 {
         await attempt("deleting old keys") { [keys] in try await keys.deleteEnded() }
         await attempt("deleting old audit events") { [sessions] in try await sessions.audit.purge() }
+        await attempt("deleting old changes of keys") { [changes] in try await changes.purge() }
       }
       if round == 0 {
         await attempt("applying the limits to stored replies") { [replies, methods = configuration.methods] in
@@ -286,6 +310,7 @@ public final class Gateway: Sendable {
       try? await Task.sleep(for: .milliseconds(configuration.maintenanceMs))
       await attempt("storing the last use of keys") { [keys] in try await keys.flushUses() }
       await attempt("maintaining the console's sessions") { [sessions] in try await sessions.maintain() }
+      if follower != nil { await attempt("counting stored replies") { [replies] in try await replies.load() } }
       endStale()
     }
   }
@@ -314,10 +339,11 @@ public final class Gateway: Sendable {
   public func stop() async {
     await endForwarding()
     // In a new task: the store does not write for a cancelled one, and this one is being cancelled.
-    await Task { [keys, logger] in
+    await Task { [keys, follower, logger] in
       do { try await keys.flushUses() } catch {
         logger.error("storing the last use of keys failed", metadata: ["error": "\(error)"])
       }
+      await follower?.leave()
     }.value
   }
 }

@@ -91,7 +91,10 @@ final class Harness: Sendable {
     observation: CallObservation? = nil, configure: (inout GatewayConfiguration) -> Void = { _ in }
   ) async throws {
     self.folder = try folder ?? TemporaryFolder()
-    store = try Store(TestStore.configuration(self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
+    var stored = try TestStore.configuration(self.folder.file("gateway.sqlite"))
+    let peers = GatewayPeers()
+    peers.attach(to: &stored)
+    store = try Store(stored, migrations: Gateway.migrations)
     var configuration = GatewayConfiguration(
       backends: backends.isEmpty
         ? [] : [BackendConfiguration(name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: backends)],
@@ -101,7 +104,7 @@ final class Harness: Sendable {
     configure(&configuration)
     var logger = Logger(label: "test")
     logger.logLevel = .critical
-    gateway = try Gateway(configuration, store: store, group: Self.group, logger: logger)
+    gateway = try Gateway(configuration, store: store, peers: peers, group: Self.group, logger: logger)
     await gateway.resolveBackends()
     try await gateway.prepare()
     recorder = RecordingObserver(calls: gateway.calls)

@@ -6,6 +6,8 @@ import CampanileStore
 /// The API keys stored in the database.
 struct ApiKeyRepository: Sendable {
   let store: Store
+  /// Informs the other gateways on the database; nil if there are none.
+  var changes: AccessChanges?
 
   private static let columns =
     "id, digest, principal, scopes, description, created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms, "
@@ -38,9 +40,10 @@ struct ApiKeyRepository: Sendable {
   func insert(
     _ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax, _ request: IdempotentKeyRequest? = nil
   ) async throws {
-    try await store.write { transaction in
+    try await store.write { [changes] transaction in
       try request?.checkIsNew(in: transaction)
       try Self.insert(key, keysMax: keysMax, in: transaction)
+      try changes?.add(key.id, in: transaction)
       try request?.store(key, replaced: nil, in: transaction)
     }
   }
@@ -53,7 +56,7 @@ struct ApiKeyRepository: Sendable {
     _ id: String, with key: StoredApiKey, endsAtMs: Int64, nowMs: Int64, keysMax: Int = ApiKeyLimits.keysMax,
     _ request: IdempotentKeyRequest? = nil
   ) async throws -> StoredApiKey? {
-    try await store.write { transaction in
+    try await store.write { [changes] transaction in
       try request?.checkIsNew(in: transaction)
       guard let old = try Self.find(id, in: transaction) else { return nil }
       guard old.revokedAtMs == nil, old.expiresAtMs.map({ $0 > nowMs }) != false else {
@@ -65,6 +68,7 @@ struct ApiKeyRepository: Sendable {
       try transaction.execute(
         "UPDATE api_keys SET expires_at_ms = $2 WHERE id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2)",
         [.text(id), .integer(endsAtMs)])
+      for changed in [key.id, id] { try changes?.add(changed, in: transaction) }
       let replaced = try Self.find(id, in: transaction)
       try request?.store(key, replaced: replaced, in: transaction)
       return replaced
@@ -102,7 +106,8 @@ struct ApiKeyRepository: Sendable {
 
   /// Revokes a key and returns it; `nil` if there is none. A key that is already revoked keeps its time of revocation.
   func revoke(_ id: String, nowMs: Int64) async throws -> StoredApiKey? {
-    try await store.write { transaction in
+    try await store.write { [changes] transaction in
+      try changes?.add(id, in: transaction)
       try transaction.execute(
         "UPDATE api_keys SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL", [.text(id), .integer(nowMs)])
       return try Self.find(id, in: transaction)
@@ -120,7 +125,7 @@ struct ApiKeyRepository: Sendable {
 
   /// Deletes up to 1000 keys each of those revoked and those expired before `beforeMs`, and returns their ids.
   func deleteEnded(beforeMs: Int64) async throws -> [String] {
-    try await store.write { transaction in
+    try await store.write { [changes] transaction in
       let revoked = try transaction.query(
         "SELECT id FROM api_keys WHERE revoked_at_ms IS NOT NULL AND revoked_at_ms < $1 LIMIT 1000",
         [.integer(beforeMs)]
@@ -130,7 +135,10 @@ struct ApiKeyRepository: Sendable {
         [.integer(beforeMs)]
       ) { try $0.text(0) }
       let ids = Array(Set(revoked + expired))
-      for id in ids { try transaction.execute("DELETE FROM api_keys WHERE id = $1", [.text(id)]) }
+      for id in ids {
+        try transaction.execute("DELETE FROM api_keys WHERE id = $1", [.text(id)])
+        try changes?.add(id, in: transaction)
+      }
       return ids
     }
   }

@@ -4,7 +4,7 @@ import CampanileRPC
 import Foundation
 import Synchronization
 
-/// All keys of the database, in memory. They stay in sync because only this process writes the file.
+/// All keys of the database, in memory. `PeerFollower` applies the changes of other gateways.
 ///
 /// Lookups are synchronous and thread-safe. A revocation is visible to every lookup that begins after it.
 final class KeyRing: Sendable {
@@ -32,10 +32,12 @@ final class KeyRing: Sendable {
 
   var count: Int { state.withLock { $0.byID.count } }
 
+  /// Adds a key, unless it is known.
   func add(_ key: StoredApiKey) {
     let share = shares.share(of: key.principal.name, nowNs: MonotonicClock.nowNs())
     let entry = Credential(key, services: services, share: share)
     state.withLock { state in
+      guard state.byID[key.id] == nil else { return }
       state.byID[key.id] = entry
       state.byDigestPrefix[key.digest.prefix, default: []].append((key.digest, entry))
     }
@@ -49,6 +51,19 @@ final class KeyRing: Sendable {
         state.byDigestPrefix[prefix] = rest.isEmpty ? nil : rest
       }
     }
+  }
+
+  /// Adds a key that another gateway has created, or applies its changes to a known one.
+  ///
+  /// - Returns: Whether a known key may have ended.
+  func refresh(_ key: StoredApiKey) -> Bool {
+    guard let known = entry(id: key.id) else {
+      add(key)
+      return false
+    }
+    known.expire(atMs: key.expiresAtMs ?? .max)
+    if key.revokedAtMs != nil { known.revoke() }
+    return known.fault(nowMs: nowMs) != nil
   }
 
   /// Changes when a key expires.

@@ -1,6 +1,7 @@
 import CampanileCrypto
 import CampanileRPC
 import CampanileStore
+import Synchronization
 
 /// The keys in the database and in memory, kept in sync. Implements `AccessService` without its messages.
 final class KeyStore: Sendable {
@@ -9,14 +10,43 @@ final class KeyStore: Sendable {
   /// Called after a key is revoked, to end its open streams.
   private let onRevoke: @Sendable () -> Void
 
-  init(store: Store, ring: KeyRing, onRevoke: @escaping @Sendable () -> Void = {}) {
-    repository = ApiKeyRepository(store: store)
+  init(
+    store: Store, ring: KeyRing, changes: AccessChanges? = nil, onRevoke: @escaping @Sendable () -> Void = {}
+  ) {
+    repository = ApiKeyRepository(store: store, changes: changes)
     self.ring = ring
     self.onRevoke = onRevoke
   }
 
   /// Reads every key into memory. Call once, before the server starts.
   func load() async throws { try await repository.forEach { ring.add($0) } }
+
+  /// Applies the change of a key by another gateway.
+  func refresh(_ id: String) async throws {
+    guard let key = try await repository.find(id) else { return forget([id]) }
+    if ring.refresh(key) { onRevoke() }
+  }
+
+  /// Reads all keys again.
+  func refreshAll() async throws {
+    let found = Mutex<Set<String>>([])
+    // Only keys from before the query can be missing because they were deleted.
+    let known = ring.entries { _ in true }.map(\.id)
+    try await repository.forEach { key in
+      found.withLock { _ = $0.insert(key.id) }
+      _ = ring.refresh(key)
+    }
+    forget(found.withLock { found in known.filter { !found.contains($0) } })
+    onRevoke()
+  }
+
+  /// Revokes and removes keys that another gateway has deleted.
+  private func forget(_ ids: [String]) {
+    guard !ids.isEmpty else { return }
+    for id in ids { ring.revoke(id) }
+    ring.remove(Set(ids))
+    onRevoke()
+  }
 
   /// Creates a key and returns it with its secret, which is not stored.
   ///

@@ -36,6 +36,8 @@ package struct ConsoleGrant: Sendable {
 
 /// A session of the console as the store has it. Times are milliseconds since 1970.
 struct StoredConsoleSession: Sendable, Hashable {
+  static let idPrefix = "s_"
+
   var id: String
   var digest: SHA256Digest
   var principal: Principal
@@ -83,6 +85,13 @@ package final class OpenConsoleSession: Sendable {
     isUseUnstored.store(true, ordering: .relaxed)
     credential.expire(atMs: expiresAtMs)
     credential.parent?.markUsed()
+  }
+
+  /// Applies a later use at another gateway, which postpones the end.
+  func usedElsewhere(atMs: Int64) {
+    guard atMs > usedAtMs else { return }
+    usedAt.store(atMs, ordering: .relaxed)
+    credential.expire(atMs: expiresAtMs)
   }
 
   /// Returns whether the session was used since the last call of this function.

@@ -6,6 +6,8 @@ import CampanileStore
 /// The sessions of the console stored in the database.
 struct ConsoleSessionRepository: Sendable {
   let store: Store
+  /// Informs the other gateways on the database; nil if there are none.
+  var changes: AccessChanges?
 
   private static let columns =
     "id, digest, principal, scopes, device_id, method, key_id, lodge_member_id, lodge_secret, created_at_ms, "
@@ -21,10 +23,24 @@ struct ConsoleSessionRepository: Sendable {
     }
   }
 
+  func find(_ id: String) async throws -> StoredConsoleSession? {
+    try await store.readSingle {
+      try $0.queryOne("SELECT \(Self.columns) FROM console_sessions WHERE id = $1", [.text(id)], Self.session)
+    }
+  }
+
+  /// Returns when each session was last used, as far as it is stored.
+  func uses() async throws -> [(id: String, atMs: Int64)] {
+    try await store.readSingle {
+      try $0.query("SELECT id, used_at_ms FROM console_sessions") { (try $0.text(0), try $0.integer(1)) }
+    }
+  }
+
   /// Stores a new session together with its event in the audit log, and deletes another one.
   func insert(_ session: StoredConsoleSession, replacing replaced: String?, _ event: StoredAuditEvent) async throws {
-    try await store.write { transaction in
-      if let replaced { try Self.delete(replaced, in: transaction) }
+    try await store.write { [changes] transaction in
+      if let replaced { try Self.delete(replaced, changes, in: transaction) }
+      try changes?.add(session.id, in: transaction)
       try transaction.execute(
         "INSERT INTO console_sessions (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         [
@@ -40,14 +56,21 @@ struct ConsoleSessionRepository: Sendable {
 
   /// Deletes a session and stores the event.
   func delete(_ id: String, _ event: StoredAuditEvent) async throws {
-    try await store.write { transaction in
-      try Self.delete(id, in: transaction)
+    try await store.write { [changes] transaction in
+      try Self.delete(id, changes, in: transaction)
       try AuditEventRepository.insert(event, in: transaction)
     }
   }
 
-  func delete(_ ids: [String]) async throws {
-    try await store.write { transaction in for id in ids { try Self.delete(id, in: transaction) } }
+  /// Deletes sessions that have ended by themselves, unless they were used later than this gateway knows.
+  func delete(ended: [(id: String, usedAtMs: Int64)]) async throws {
+    try await store.write { transaction in
+      for session in ended {
+        try transaction.execute(
+          "DELETE FROM console_sessions WHERE id = $1 AND used_at_ms <= $2",
+          [.text(session.id), .integer(session.usedAtMs)])
+      }
+    }
   }
 
   /// Stores when sessions were last used.
@@ -55,13 +78,15 @@ struct ConsoleSessionRepository: Sendable {
     try await store.write { transaction in
       for use in uses {
         try transaction.execute(
-          "UPDATE console_sessions SET used_at_ms = $2 WHERE id = $1", [.text(use.id), .integer(use.atMs)])
+          "UPDATE console_sessions SET used_at_ms = $2 WHERE id = $1 AND used_at_ms < $2",
+          [.text(use.id), .integer(use.atMs)])
       }
     }
   }
 
-  private static func delete(_ id: String, in transaction: WriteTransaction) throws {
+  private static func delete(_ id: String, _ changes: AccessChanges?, in transaction: WriteTransaction) throws {
     try transaction.execute("DELETE FROM console_sessions WHERE id = $1", [.text(id)])
+    try changes?.add(id, in: transaction)
   }
 
   private static func session(_ row: borrowing SQLRow) throws -> StoredConsoleSession {

@@ -22,6 +22,8 @@ package final class ConsoleSessions: Sendable {
   package let links: SignInLinks
   private let keys: KeyRing
   private let repository: ConsoleSessionRepository
+  /// Whether other gateways may use the sessions.
+  private let isShared: Bool
   /// The beginning of such a bearer. It contains 256 random bits that never leave the process, so that no caller can
   /// present one: the rules for cookies cannot be bypassed.
   private let bearerHead: String
@@ -31,13 +33,14 @@ package final class ConsoleSessions: Sendable {
 
   init(
     store: Store, keys: KeyRing, audit: AuditLog, limits: ConsoleLimits = ConsoleLimits(),
-    onEnd: @escaping @Sendable () -> Void = {}
+    changes: AccessChanges? = nil, onEnd: @escaping @Sendable () -> Void = {}
   ) throws(CryptoError) {
     self.limits = limits
     self.keys = keys
     self.audit = audit
     self.onEnd = onEnd
-    repository = ConsoleSessionRepository(store: store)
+    repository = ConsoleSessionRepository(store: store, changes: changes)
+    isShared = store.isShared
     links = SignInLinks(limits: limits, nowMs: keys.nowMs)
     bearerHead = Self.bearerPrefix + Base64URL.encode(try SecureRandom.bytes(32)) + "."
   }
@@ -47,11 +50,13 @@ package final class ConsoleSessions: Sendable {
 
   /// Reads every session into memory, after the keys. Sessions of deleted keys are dropped.
   func load() async throws {
-    try await repository.forEach { stored in
-      let parent = stored.keyID.isEmpty ? nil : keys.entry(id: stored.keyID)
-      guard stored.keyID.isEmpty || parent != nil else { return }
-      add(session(stored, parent: parent, lodgeToken: nil))
-    }
+    try await repository.forEach { add($0) }
+  }
+
+  private func add(_ stored: StoredConsoleSession) {
+    let parent = stored.keyID.isEmpty ? nil : keys.entry(id: stored.keyID)
+    guard stored.keyID.isEmpty || parent != nil else { return }
+    add(session(stored, parent: parent, lodgeToken: nil))
   }
 
   private func session(_ stored: StoredConsoleSession, parent: Credential?, lodgeToken: String?) -> OpenConsoleSession {
@@ -93,7 +98,8 @@ package final class ConsoleSessions: Sendable {
     principal.scopes = grant.scopes.map(\.description)
     let lodge = try LodgeToken.bytes(grant.lodgeToken).map { try secret.sealed($0) } ?? []
     let stored = StoredConsoleSession(
-      id: "s_" + Base64URL.encode(try SecureRandom.bytes(12)), digest: secret.digest, principal: principal,
+      id: StoredConsoleSession.idPrefix + Base64URL.encode(try SecureRandom.bytes(12)), digest: secret.digest,
+      principal: principal,
       scopes: grant.scopes, method: grant.method, keyID: grant.keyID, lodgeMemberID: grant.lodgeMemberID,
       sealedLodgeSecret: lodge, createdAtMs: nowMs,
       endsAtMs: min(nowMs + limits.lifetimeMs, grant.endsAtMs ?? .max), usedAtMs: nowMs,
@@ -232,10 +238,45 @@ package final class ConsoleSessions: Sendable {
     return grant
   }
 
+  // MARK: changes of other gateways on the database
+
+  /// Applies the start or the end of a session at another gateway. Apply changes of its key first.
+  func refresh(_ id: String) async throws {
+    let known = session(id: id)
+    guard let stored = try await repository.find(id) else {
+      guard let known else { return }
+      revoke(known)
+      return remove(known)
+    }
+    if known == nil { add(stored) }
+  }
+
+  /// Reads all sessions again.
+  func refreshAll() async throws {
+    // Only sessions from before the query can be missing because they have ended.
+    let known = state.withLock { $0.byID }
+    let found = Mutex<Set<String>>([])
+    try await repository.forEach { stored in
+      found.withLock { _ = $0.insert(stored.id) }
+      if session(id: stored.id) == nil { add(stored) }
+    }
+    let ended = found.withLock { found in known.values.filter { !found.contains($0.id) } }
+    for session in ended {
+      revoke(session)
+      remove(session)
+    }
+  }
+
+  /// Applies the uses of sessions at other gateways, as far as they are stored.
+  private func refreshUses() async throws {
+    for use in try await repository.uses() { session(id: use.id)?.usedElsewhere(atMs: use.atMs) }
+  }
+
   // MARK: maintenance
 
   /// Stores the last uses, and deletes ended sessions.
   func maintain() async throws {
+    if isShared { try await refreshUses() }
     var (ended, used): ([OpenConsoleSession], [OpenConsoleSession]) = ([], [])
     for session in state.withLock({ Array($0.byID.values) }) {
       if session.credential.fault(nowMs: keys.nowMs) != nil {
@@ -246,7 +287,7 @@ package final class ConsoleSessions: Sendable {
     }
     do {
       if !ended.isEmpty {
-        try await repository.delete(ended.map(\.id))
+        try await repository.delete(ended: ended.map { ($0.id, $0.usedAtMs) })
         for session in ended { remove(session) }
       }
       if !used.isEmpty { try await repository.touch(used.map { ($0.id, $0.usedAtMs) }) }

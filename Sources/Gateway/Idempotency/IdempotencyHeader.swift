@@ -44,6 +44,11 @@ enum ReplyFault {
   static let tooManyRepeats = RPCError(
     .resourceExhausted, "too many repeats wait for the first call", reason: "REPEATS_EXHAUSTED", retryAfterMs: 1_000,
     processed: false)
+  static func firstUnanswered(processed: Bool) -> RPCError {
+    RPCError(
+      .aborted, "the first call with this idempotency key did not finish in time", reason: "FIRST_CALL_UNANSWERED",
+      processed: processed)
+  }
   static let storeFailed = RPCError(
     .unavailable, "the stored responses are unavailable", reason: "STORE_UNAVAILABLE", retryAfterMs: 500,
     processed: false)

@@ -23,7 +23,7 @@ final class IdempotentCall: ServerCallHandler, @unchecked Sendable {
   private let call: ServerCall
   private let request: BufferedRequest
   private let replies: ReplyStore
-  private let startedAt: NIODeadline
+  let startedAt: NIODeadline
   private var isOver = false
 
   init(

@@ -20,6 +20,9 @@ public struct ReplyLimits: Sendable, Hashable {
   public var pendingBytesMax = 256 << 20
   /// Repeats that wait for one call. Beyond it: RESOURCE_EXHAUSTED `REPEATS_EXHAUSTED`, not processed.
   public var waitersMax = 64
+  /// The time for which a call waits for another gateway that carries out the same request. Then it fails with ABORTED
+  /// `FIRST_CALL_UNANSWERED`.
+  public var claimWaitMs: Int64 = 45_000
 
   public init() {}
 }

@@ -11,25 +11,32 @@ typealias ReplyOutcome = Result<[UInt8], RPCError>
 
 /// Responds to repeats of a request with the response to the first call: from the database, or as soon as it arrives.
 ///
-/// Stores successful responses only: a failed call may be repeated. Thread-safe.
+/// Stores successful responses only: a failed call may be repeated. If several gateways use the database, a gateway
+/// claims a request before it forwards it. Thread-safe.
 final class ReplyStore: Sendable {
   private let store: Store
   private let policy: ReplyLimits
   private let nowMs: @Sendable () -> Int64
   private let logger: Logger
+  /// The claims of this gateway; nil if no other gateway can use the database.
+  private let claims: ReplyClaims?
   private let pending: Mutex<PendingReplies<IdempotentCall>>
   /// The usage of the stored responses.
   private let usage = Mutex(ReplyUsage())
 
-  init(store: Store, policy: ReplyLimits, logger: Logger, nowMs: @escaping @Sendable () -> Int64) {
+  init(
+    store: Store, policy: ReplyLimits, logger: Logger, nowMs: @escaping @Sendable () -> Int64,
+    claims: ReplyClaims? = nil
+  ) {
     self.store = store
     self.policy = policy
     self.logger = logger
     self.nowMs = nowMs
+    self.claims = claims
     pending = Mutex(PendingReplies(policy))
   }
 
-  /// Counts the stored responses. Call once, before the server starts.
+  /// Counts the stored responses. Call it before the server starts, and regularly if other gateways store responses.
   func load() async throws {
     let found = try await store.readSingle { try ReplyTable.usage(in: $0) }
     usage.withLock { $0 = found }
@@ -91,7 +98,9 @@ final class ReplyStore: Sendable {
       sizeBytes: request.params.count,
       waiter: idempotentCall)
     switch pending.withLock({ $0.arrive(arriving) }) {
-    case .leads: lookUp(idempotentCall)
+    case .leads:
+      claims?.watch(idempotentCall)
+      lookUp(idempotentCall)
     case .waits: break
     case .differs: idempotentCall.answer(.failure(ReplyFault.reused))
     case .tooMany: idempotentCall.answer(.failure(ReplyFault.tooManyReplies))
@@ -102,28 +111,70 @@ final class ReplyStore: Sendable {
   /// Responds from the database, or forwards the request.
   private func lookUp(_ idempotentCall: IdempotentCall) {
     let (key, hash, nowMs) = (storeKey(idempotentCall), idempotentCall.requestHash, nowMs())
+    let begun = NIODeadline.now()
     Task { [self] in
-      let found: Result<[UInt8]?, RPCError>
+      let found: Result<ReplyLookUp, RPCError>
       do {
-        found = .success(try await store.write { try $0.storedReply(key, requestHash: hash, nowMs: nowMs) })
+        if let claims {
+          found = .success(try await claims.lookUp(key, requestHash: hash, nowMs: nowMs))
+        } else {
+          let reply = try await store.write { try $0.storedReply(key, requestHash: hash, nowMs: nowMs) }
+          found = .success(reply.map { .stored($0) } ?? .free(claim: nil))
+        }
       } catch let error as StoreError where error.code == .requestIDReused {
         found = .failure(ReplyFault.reused)
       } catch {
         logger.error("reading a stored response failed", metadata: ["error": "\(error)"])
         found = .failure(ReplyFault.storeFailed)
       }
-      idempotentCall.loop.execute { self.lookedUp(idempotentCall, found) }
+      idempotentCall.loop.execute { self.lookedUp(idempotentCall, found, begun) }
     }
   }
 
-  private func lookedUp(_ idempotentCall: IdempotentCall, _ found: Result<[UInt8]?, RPCError>) {
+  private func lookedUp(
+    _ idempotentCall: IdempotentCall, _ found: Result<ReplyLookUp, RPCError>, _ begun: NIODeadline
+  ) {
+    if case .success(.elsewhere) = found {
+      if claims?.mustLookUpAgain(idempotentCall) == true { lookUp(idempotentCall) }
+      return
+    }
+    claims?.unwatch(idempotentCall)
     switch found {
-    case .success(nil) where usage.withLock({ $0.total.count }) < policy.repliesMax: idempotentCall.forward()
-    case .success(nil): answerAll(idempotentCall, .failure(ReplyFault.tooManyReplies))
-    case .success(let kept?): answerAll(idempotentCall, StoredReply.decode(kept))
+    case .success(.free(let claim)):
+      if let claim { claims?.hold(claim, idempotentCall) }
+      if claim != nil, NIODeadline.now() - begun > ReplyClaims.ageMax {
+        // The process was suspended, so another gateway may have taken over the claim.
+        answerAll(idempotentCall, .failure(ReplyFault.storeFailed))
+      } else if usage.withLock({ $0.total.count }) >= policy.repliesMax {
+        answerAll(idempotentCall, .failure(ReplyFault.tooManyReplies))
+      } else {
+        idempotentCall.forward()
+      }
+    case .success(.stored(let kept)): answerAll(idempotentCall, StoredReply.decode(kept))
+    case .success(.elsewhere): break
     case .failure(let error): answerAll(idempotentCall, .failure(error))
     }
   }
+
+  // MARK: Other gateways on the database
+
+  /// Looks again at requests that other gateways carry out.
+  ///
+  /// - Parameter changes: What the commits of other gateways have changed.
+  func changedElsewhere(_ changes: ChangedNames) {
+    guard let claims else { return }
+    for call in claims.takeWaiting(changes) {
+      if NIODeadline.now() - call.startedAt < .milliseconds(policy.claimWaitMs) {
+        lookUp(call)
+      } else {
+        claims.unwatch(call)
+        call.loop.execute { self.answerAll(call, .failure(ReplyFault.firstUnanswered(processed: true))) }
+      }
+    }
+  }
+
+  /// Releases the claims that could not be released when their calls ended.
+  func releaseRest() async { await claims?.releaseRest() }
 
   private func answerAll(_ idempotentCall: IdempotentCall, _ outcome: ReplyOutcome) {
     idempotentCall.answer(outcome)
@@ -138,15 +189,21 @@ final class ReplyStore: Sendable {
       result, sizeBytesMax: min(policy.replyBytesMax, policy.principalBytesMax, room),
       isSecret: idempotentCall.hasSecretResponse)
     let expiresAtMs = nowMs() + policy.retentionMs
+    let held = claims?.take(idempotentCall, key)
     Task { [self] in
       do {
-        let change = try await store.write { transaction in
-          try ReplyTable.store(
+        let change = try await store.write { [claims] transaction in
+          if let held, try claims?.end(held, in: transaction) == false {
+            // Another gateway has taken over the request, because this one seemed to have ended.
+            return ReplyUsage.Amount()
+          }
+          return try ReplyTable.store(
             kept, key, requestHash: hash, expiresAtMs: expiresAtMs, usage: self.stored(of: key.principal), policy,
             in: transaction)
         }
         usage.withLock { $0.add(change, of: key.principal) }
       } catch {
+        if let held { claims?.releaseLater(held) }
         logger.error(
           "storing a response failed", metadata: ["method": "\(idempotentCall.method)", "error": "\(error)"])
       }
@@ -158,14 +215,21 @@ final class ReplyStore: Sendable {
 
   /// Removes a call that has ended, and passes its outcome to the repeats that wait for it.
   func ended(_ idempotentCall: IdempotentCall, _ outcome: ReplyOutcome) {
+    release(idempotentCall)
     for waiter in pending.withLock({ $0.finish(idempotentCall.name) }) {
       waiter.loop.execute { waiter.answer(Self.forOthers(outcome)) }
     }
   }
 
+  /// Releases the claim of a call that has no response to store.
+  private func release(_ idempotentCall: IdempotentCall) {
+    guard let claims, let held = claims.take(idempotentCall, storeKey(idempotentCall)) else { return }
+    Task { await claims.release(held) }
+  }
+
   /// Promotes a waiting repeat, because the first caller left before its call ran.
   func givenUp(_ idempotentCall: IdempotentCall) {
-    guard let next = pending.withLock({ $0.promote(idempotentCall.name) }) else { return }
+    guard let next = pending.withLock({ $0.promote(idempotentCall.name) }) else { return release(idempotentCall) }
     next.loop.execute { next.forward() }
   }
 
@@ -174,10 +238,7 @@ final class ReplyStore: Sendable {
     guard case .failure(let error) = outcome, error.code == .deadlineExceeded || error.code == .cancelled else {
       return outcome
     }
-    return .failure(
-      RPCError(
-        .aborted, "the first call with this idempotency key did not finish in time", reason: "FIRST_CALL_UNANSWERED",
-        processed: error.processed))
+    return .failure(ReplyFault.firstUnanswered(processed: error.processed))
   }
 
   private func storeKey(_ idempotentCall: IdempotentCall) -> IdempotencyKey {

@@ -5,23 +5,37 @@ final class CurrentRate: Sendable {
   // Read by every call. During a change one value may be new and the other old; tokens already taken stay valid.
   private let intervalNs = Atomic<Int64>(0)
   private let depthNs = Atomic<Int64>(0)
-  private let current: Mutex<RateLimit?>
+  private let current: Mutex<(limit: RateLimit?, sharers: Int)>
 
   /// - Parameter limit: `nil` for no limit.
   init(_ limit: RateLimit?) {
-    current = Mutex(nil)
+    current = Mutex((nil, 1))
     set(limit)
   }
 
-  var limit: RateLimit? { current.withLock { $0 } }
+  /// The limit of all gateways together.
+  var limit: RateLimit? { current.withLock { $0.limit } }
 
   func set(_ limit: RateLimit?) {
-    let bucket = limit.map { TokenBucket($0) }
     current.withLock { current in
-      current = limit
-      depthNs.store(bucket?.depthNs ?? 0, ordering: .relaxed)
-      intervalNs.store(bucket?.intervalNs ?? 0, ordering: .relaxed)
+      current.limit = limit
+      store(current)
     }
+  }
+
+  /// Divides the limit among a number of gateways.
+  func share(among gateways: Int) {
+    current.withLock { current in
+      guard current.sharers != gateways else { return }
+      current.sharers = gateways
+      store(current)
+    }
+  }
+
+  private func store(_ current: (limit: RateLimit?, sharers: Int)) {
+    let bucket = current.limit.map { TokenBucket($0, sharers: current.sharers) }
+    depthNs.store(bucket?.depthNs ?? 0, ordering: .relaxed)
+    intervalNs.store(bucket?.intervalNs ?? 0, ordering: .relaxed)
   }
 
   /// `nil` for no limit.
@@ -52,6 +66,7 @@ final class CurrentLimits: Sendable {
   let principalStreamsMax: CurrentCount
   let sharesMax: Int
   private let current: Mutex<GatewayLimits>
+  private let gateways = Atomic<Int>(1)
 
   init(_ policy: GatewayLimits) {
     principalRate = CurrentRate(policy.principalRate)
@@ -64,6 +79,15 @@ final class CurrentLimits: Sendable {
   }
 
   var policy: GatewayLimits { current.withLock { $0 } }
+
+  /// The number of gateways among which rates are divided.
+  var gatewayCount: Int { gateways.load(ordering: .relaxed) }
+
+  /// Divides the rates of principals and addresses among a number of gateways. Returns whether it has changed.
+  func share(among count: Int) -> Bool {
+    for rate in [principalRate, addressRate, anonymousRate] { rate.share(among: count) }
+    return gateways.exchange(count, ordering: .relaxed) != count
+  }
 
   /// Applies new limits; usage is kept. Does not change `sharesMax` or the limits that event loops count themselves.
   func apply(_ policy: GatewayLimits) {

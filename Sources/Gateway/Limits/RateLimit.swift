@@ -39,10 +39,11 @@ struct TokenBucket: Sendable, Hashable {
   /// The time that all tokens take to refill.
   let depthNs: Int64
 
-  init(_ limit: RateLimit) {
-    self.init(
-      intervalNs: 1_000_000_000 / Int64(limit.perSecond),
-      depthNs: 1_000_000_000 / Int64(limit.perSecond) * Int64(limit.burst))
+  /// - Parameter sharers: The number of gateways among which the rate and the burst are divided. Each has at least one
+  ///   token.
+  init(_ limit: RateLimit, sharers: Int = 1) {
+    let intervalNs = 1_000_000_000 * Int64(sharers) / Int64(limit.perSecond)
+    self.init(intervalNs: intervalNs, depthNs: intervalNs * Int64(max(1, limit.burst / sharers)))
   }
 
   init(intervalNs: Int64, depthNs: Int64) {

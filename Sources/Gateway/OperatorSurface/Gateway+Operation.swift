@@ -69,7 +69,8 @@ extension Gateway {
     let policy = limits.policy
     let nowNs = MonotonicClock.nowNs()
     return LimitUsage(
-      principalRate: policy.principalRate?.description, addressRate: policy.addressRate?.description,
+      gateways: limits.gatewayCount, principalRate: policy.principalRate?.description,
+      addressRate: policy.addressRate?.description,
       anonymousRate: policy.anonymousRate?.description, principalCallsMax: policy.principalCallsMax,
       principalStreamsMax: policy.principalStreamsMax, backendCallsMax: policy.backendCallsMax,
       backendStreamsMax: policy.backendStreamsMax, memoryBytesMax: memory.limit, residentBytes: memory.residentBytes,

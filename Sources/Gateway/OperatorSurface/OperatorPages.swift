@@ -35,6 +35,8 @@ struct ShareUsage: Sendable, Hashable, Encodable {
 }
 
 struct LimitUsage: Sendable, Hashable, Encodable {
+  /// The number of gateways on the database, among which the rates are divided.
+  var gateways: Int
   var principalRate: String?
   var addressRate: String?
   var anonymousRate: String?

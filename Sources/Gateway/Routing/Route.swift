@@ -57,6 +57,8 @@ final class Route: Sendable {
   }
 
   func limit(to rate: RateLimit?) { currentRate.set(rate) }
+  /// Divides the rate among a number of gateways.
+  func share(among gateways: Int) { currentRate.share(among: gateways) }
 }
 
 /// Maps method names to routes.

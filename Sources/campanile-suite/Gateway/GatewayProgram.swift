@@ -25,12 +25,14 @@ enum GatewayProgram {
     configuration.unreadBytesBudget = context.unreadBytes
     configuration.replies.pendingBytesMax = context.waitingBytes.totalBytesMax
     configuration.replies.principalPendingBytesMax = context.waitingBytes.holderBytesMax
-    let file = try ProgramStore("gateway", context)
+    var file = try ProgramStore("gateway", context)
+    let peers = GatewayPeers()
+    peers.attach(to: &file.configuration)
     let store = try Store(file.configuration, migrations: Gateway.migrations)
     file.opened(store)
     do {
       let gateway = try Gateway(
-        configuration, store: store, group: context.eventLoopGroup, logger: context.logger,
+        configuration, store: store, peers: peers, group: context.eventLoopGroup, logger: context.logger,
         onBackendChange: { name, isServing in
           let level = isServing ? "is serving" : "is not serving"
           context.logger.notice("backend \(level)", metadata: ["backend": "\(name)"])
