@@ -83,6 +83,8 @@ let libraries: [Target] = [
     "CampanileRPC", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore",
     "NIOPosix", "NIOSSL"),
   library("CampanileHealthReflection", uses: "CampanileBase", "CampanileCodec", "CampanileRPC"),
+  library(
+    "CampanileTesting", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileRPC", "Logging"),
   library("CampanileAPI", uses: "CampanileBase", "CampanileMessages", "CampanileRPC"),
   library(
     "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
@@ -123,13 +125,12 @@ let libraries: [Target] = [
   // The parts of every server process, the simulator of APNs, and the command line with its load tester.
   library("CampanileHTTP", uses: "CampanileRPC", "NIOCore", "NIOHTTP1", "NIOPosix"),
   library(
-    "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileBase", "CampanileHTTP",
-    "CampanileHealthReflection", "CampanileRPC", "Configuration", "CoreMetrics", "DequeModule", "Logging", "Metrics",
-    "NIOCore",
-    "NIOHTTP1", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
+    "CampanileServer", uses: "AsyncHTTPClient", "CampanileBase", "CampanileHTTP", "CampanileHealthReflection",
+    "CampanileRPC", "Configuration", "CoreMetrics", "DequeModule", "Logging", "Metrics", "NIOCore", "NIOHTTP1",
+    "NIOPosix", "ServiceLifecycle", "UnixSignals"),
   library(
     "APNsSimulator", uses: "APNs", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-    "CampanileRPC", "CampanileRuntime", "CampanileService", "DequeModule", "HeapModule", "NIOCore", "NIOHPACK",
+    "CampanileRPC", "CampanileServer", "CampanileService", "DequeModule", "HeapModule", "NIOCore", "NIOHPACK",
     "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
     "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
@@ -145,15 +146,19 @@ let libraries: [Target] = [
 // MARK: Programs
 
 let programs = [
-  program("campanile-echo", uses: "CampanileAPI", "CampanileRuntime", "Echo"),
+  program("campanile-echo", uses: "CampanileAPI", "CampanileServer", "Echo"),
   // All other programs in one: notifications, activities, sync, attendance, gateway, APNs simulator, and command line.
   program(
-    "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileAPI", "CampanileBase",
-    "CampanileCLI",
-    "CampanileHealthReflection", "CampanilePostgreSQL", "CampanileRPC", "CampanileRuntime", "CampanileService",
-    "CampanileStore", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "Metrics", "Notifications",
+    "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CCampanile", "CampanileAPI",
+    "CampanileBase", "CampanileCLI", "CampanileHealthReflection", "CampanilePostgreSQL", "CampanileRPC",
+    "CampanileServer",
+    "CampanileService", "CampanileStore", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "Metrics",
+    "Notifications",
     "ServiceLifecycle", "Sync", "SyncContents"),
-  // Examples: a watch, a Live Activity. Examples/Package.swift has those that need no suite.
+  // Examples: a service on CampanileServer, a watch, a Live Activity. Examples/Package.swift has the others.
+  program(
+    "hello-server", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileServer", path: "Examples/server",
+    exclude: ["campanile-generator.json", "hello.proto"]),
   program(
     "live-activity", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC",
     path: "Examples/live-activity"),
@@ -161,6 +166,13 @@ let programs = [
   // Generates CampanileMessages and CampanileAPI, and by the plugin the code of other packages.
   program("protoc-gen-campanile", uses: "CampanileContract", "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
   .plugin(name: "CampanileGenerator", capability: .buildTool(), dependencies: ["protoc-gen-campanile"]),
+  .plugin(
+    name: "GenerateCampanile",
+    capability: .command(
+      intent: .custom(
+        verb: "generate-campanile", description: "Generate Swift from the protos of targets, to be committed"),
+      permissions: [.writeToPackageDirectory(reason: "writes into the folder Generated of each target")]),
+    dependencies: ["protoc-gen-campanile"]),
 ]
 
 // MARK: Tests, and the libraries and programs that only they use
@@ -175,7 +187,7 @@ let testSupport = [
     "PostgreSQLServer", "TestSupport", path: "Tests/Support/ServiceTesting"),
   library("PostgreSQLServer", path: "Tests/Support/PostgreSQLServer"),
   library("TLSPeer", path: "Tests/Support/tls-peer"),
-  library("TestSupport", path: "Tests/Support/TestSupport"),
+  library("TestSupport", uses: "CampanileTesting", path: "Tests/Support/TestSupport"),
   library("TestMessages", uses: "CampanileBase", "CampanileCodec", path: "Tests/TestMessages"),
   program(
     "guarded-work", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileJSON", "CampanileRPC",
@@ -192,7 +204,7 @@ let testTargets = [
   tests("APIOracleTests", uses: "CampanileAPI", "CampanileCodec", "SwiftProtobuf", "TestMessages"),
   tests(
     "APNsSimulatorTests", uses: "APNs", "APNsSimulator", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileCrypto", "CampanileRPC", "CampanileRuntime", "CampanileService", "NIOPosix", "ServiceTesting"),
+    "CampanileCrypto", "CampanileRPC", "CampanileServer", "CampanileService", "NIOPosix", "ServiceTesting"),
   tests("APNsTests", uses: "APNs"),
   tests(
     "ActivitiesTests", uses: "APNs", "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
@@ -212,8 +224,7 @@ let testTargets = [
   tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore", "NIOPosix", "TestSupport"),
   tests(
     "CampanileHealthReflectionTests", uses: "CampanileAPI", "CampanileBase", "CampanileHealthReflection",
-    "CampanileRPC",
-    "Echo", "TestSupport"),
+    "CampanileRPC", "CampanileTesting", "Echo", "TestSupport"),
   tests(
     "CampanileJSONTests", uses: "CampanileJSON", "TestSupport"),
   tests(
@@ -222,12 +233,12 @@ let testTargets = [
   tests(
     "CampanilePostgreSQLTests", uses: "CampanileBase", "CampanilePostgreSQL", "CampanileStore", "PostgreSQLServer"),
   tests(
-    "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "Logging", "NIOCore",
-    "NIOEmbedded", "NIOPosix", "TLSPeer", "TestSupport"),
+    "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileTesting",
+    "Logging", "NIOCore", "NIOEmbedded", "NIOPosix", "TLSPeer", "TestSupport"),
   tests(
-    "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileHealthReflection",
-    "CampanileRPC", "CampanileRuntime",
-    "CoreMetrics", "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle", "TestSupport"),
+    "CampanileServerTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileHealthReflection",
+    "CampanileRPC", "CampanileServer", "CoreMetrics", "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix",
+    "ServiceLifecycle", "TestSupport"),
   tests(
     "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "MetricsTestKit",
     "store-crasher"),
@@ -255,9 +266,10 @@ let package = Package(
   products: [
     "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto",
     "CampanileHealthReflection", "CampanileJSON", "CampanileMessages", "CampanilePostgreSQL", "CampanileRPC",
-    "CampanileStore", "Notifications",
+    "CampanileServer", "CampanileStore", "CampanileTesting", "Notifications",
   ].map { .library(name: $0, targets: [$0]) } + [
     .plugin(name: "CampanileGenerator", targets: ["CampanileGenerator"]),
+    .plugin(name: "GenerateCampanile", targets: ["GenerateCampanile"]),
     .executable(name: "protoc-gen-campanile", targets: ["protoc-gen-campanile"]),
   ],
   traits: [

@@ -30,5 +30,13 @@ let package = Package(
     example("chat"),
     example("file-transfer", uses: "CampanileCrypto"),
     example("interceptor", uses: "Logging"),
+    .testTarget(
+      name: "ExampleTests",
+      dependencies: [
+        "interceptor", "service", .product(name: "CampanileBase", package: "campanile"),
+        .product(name: "CampanileRPC", package: "campanile"),
+        .product(name: "CampanileTesting", package: "campanile"),
+      ],
+      path: "tests"),
   ]
 )

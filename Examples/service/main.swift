@@ -1,27 +1,9 @@
 // The result of the tutorial Sources/CampanileRPC/CampanileRPC.docc/BuildingAService.md.
 
-import CampanileBase
 import CampanileHealthReflection
 import CampanileRPC
 import Logging
 import ServiceLifecycle
-
-struct HelloService: HelloServiceProtocol {
-  func greet(_ request: GreetRequest, context: CallContext) async throws -> GreetResponse {
-    if request.name.isEmpty { throw RPCError.invalidField("name", "must be given") }
-    return GreetResponse(greeting: "Hello, \(request.name)!")
-  }
-
-  func countDown(
-    _ request: CountDownRequest, context: CallContext, responses: ResponseSink<CountDownResponse>
-  ) async throws {
-    guard (0...10).contains(request.from) else { throw RPCError.invalidField("from", "must be 0 to 10") }
-    for number in (0..<request.from).reversed() {
-      try await responses.send(CountDownResponse(number: number + 1))
-      try await Task.sleep(for: .milliseconds(100))
-    }
-  }
-}
 
 struct Serving: Service {
   let server: RPCServer

@@ -1,5 +1,5 @@
 public import CampanileRPC
-public import CampanileRuntime
+public import CampanileServer
 import CampanileService
 public import NIOCore
 import Synchronization
@@ -65,7 +65,7 @@ public struct APNsSimulatorComponent: Sendable {
   public var service: any RPCService { SimulatorService(simulator: simulator) }
   /// Ends the watches with UNAVAILABLE so that a drain does not wait for them.
   public func endWatches() { simulator.hub.close() }
-  public var server: any DrainableServer { Listener(server: apns, configuration: configuration) }
+  package var server: any DrainableServer { Listener(server: apns, configuration: configuration) }
 
   private struct Listener: DrainableServer {
     let server: APNsServer

@@ -1,7 +1,7 @@
 import APNsSimulator
 import CampanileAPI
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import Logging
 
 #if canImport(FoundationEssentials)
@@ -49,7 +49,8 @@ enum APNsSimulatorProgram {
       .int(rpcPort, in: 0...65_535, help: "port of SimulatorService; 0 lets the system choose one (default: none)"),
       .int(seed, default: 0, in: 0...Int.max, help: "seed of the random faults"),
     ]
-    var specification = ServiceSpecification(name: "campanile-apns-simulator", defaultPort: 7490, settings: settings)
+    var specification = ServiceSpecification.program(
+      name: "campanile-apns-simulator", defaultPort: 7490, settings: settings + [CommonConfiguration.dataFolder])
     specification.encryptsItself = true
     specification.rpcPortKey = rpcPort
     await ServiceMain.main(specification) { context in try open(context) }

@@ -2,7 +2,7 @@ import Activities
 import CampanileAPI
 import CampanileBase
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import CampanileService
 import CampanileStore
 import Logging
@@ -56,10 +56,10 @@ enum ActivitiesProgram {
         watchesMax, default: 10_000, in: 1...1_000_000,
         help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
-    let specification = ServiceSpecification(
+    var specification = ServiceSpecification.program(
       name: "campanile-activities", defaultPort: 7402,
-      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
-      databaseTask: ProgramStore.task("activities", ActivitiesMigrations.all))
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings)
+    specification.task = ProgramStore.task("activities", ActivitiesMigrations.all)
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

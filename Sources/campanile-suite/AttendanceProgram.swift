@@ -1,7 +1,7 @@
 import Attendance
 import CampanileAPI
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import CampanileStore
 import Logging
 
@@ -39,10 +39,10 @@ enum AttendanceProgram {
         activitiesAddress, default: "",
         help: "HOST:PORT of campanile-activities, which reloads widgets when meetings change; empty disables it"),
     ]
-    let specification = ServiceSpecification(
+    var specification = ServiceSpecification.program(
       name: "campanile-attendance", defaultPort: 7404,
-      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
-      databaseTask: ProgramStore.task("attendance", AttendanceMigrations.all))
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings)
+    specification.task = ProgramStore.task("attendance", AttendanceMigrations.all)
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

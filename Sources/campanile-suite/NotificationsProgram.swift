@@ -1,6 +1,6 @@
 import CampanileAPI
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import CampanileService
 import Logging
 import Notifications
@@ -42,12 +42,12 @@ enum NotificationsProgram {
         alertCategory, default: NotificationsComponent.alertCategoryDefault,
         help: "category of pushes, which selects the app's content extension and its buttons; empty for none"),
     ]
-    let specification = ServiceSpecification(
+    var specification = ServiceSpecification.program(
       name: "campanile-notifications", defaultPort: 7401,
-      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
-      databaseTask: ProgramStore.task(
-        "notifications", NotificationsMigrations.all, omitting: NotificationsMigrations.rebuiltTables,
-        finishing: [NotificationsMigrations.rebuildSQL]))
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings)
+    specification.task = ProgramStore.task(
+      "notifications", NotificationsMigrations.all, omitting: NotificationsMigrations.rebuiltTables,
+      finishing: [NotificationsMigrations.rebuildSQL])
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

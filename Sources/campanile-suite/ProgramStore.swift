@@ -1,6 +1,6 @@
 import CampanileCLI
 import CampanilePostgreSQL
-import CampanileRuntime
+import CampanileServer
 import CampanileStore
 import Foundation
 
@@ -16,8 +16,12 @@ struct ProgramStore: Sendable {
     "move-from", default: "",
     help: "copy the data of another data folder or server into this empty store, and exit; see `campanile move`")
 
+  private static let durability = Setting.choice(
+    "durability", of: ["full", "normal"], default: "full",
+    help: "durability of acknowledged writes: full survives power loss, normal a crash")
+
   /// The settings that every program with a store has.
-  static let settings = [store, planMigrations, moveFrom]
+  static let settings = [CommonConfiguration.dataFolder, durability, store, planMigrations, moveFrom]
 
   /// The configuration with which to open the store.
   var configuration: StoreConfiguration
@@ -57,7 +61,7 @@ struct ProgramStore: Sendable {
   ) throws -> (store: StoreConfiguration, server: PostgreSQLEngine?) {
     let folder = try settings.string(CommonConfiguration.dataDir)
     var configuration = StoreConfiguration(path: "\(folder)/\(name).sqlite")
-    configuration.durability = try settings.string(CommonConfiguration.durability) == "normal" ? .normal : .full
+    configuration.durability = try settings.string(durability.key) == "normal" ? .normal : .full
     let address = try settings.string(store.key)
     guard !address.isEmpty else { return (configuration, nil) }
     let server = try server(address, name, store)
@@ -81,7 +85,7 @@ struct ProgramStore: Sendable {
 typealias MovedStore = (connection: any StoreConnection, dataDir: String)
 
 extension ProgramStore {
-  /// Returns the task for `ServiceSpecification.databaseTask`: the plan of migrations, or a move.
+  /// Returns the task for `ServiceSpecification.task`: the plan of migrations, or a move.
   ///
   /// - Parameters:
   ///   - omitted: See `StoreMove`.

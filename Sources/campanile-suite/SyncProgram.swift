@@ -1,6 +1,6 @@
 import CampanileAPI
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import CampanileService
 import CampanileStore
 import Logging
@@ -44,12 +44,12 @@ enum SyncProgram {
         watchesMax, default: 10_000, in: 1...1_000_000,
         help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
-    let specification = ServiceSpecification(
+    var specification = ServiceSpecification.program(
       name: "campanile-sync", defaultPort: 7403,
-      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings,
-      databaseTask: ProgramStore.task(
-        "sync", SyncMigrations.all, omitting: SyncMove.unmovedTables, finishing: SyncMove.finishing,
-        contents: SyncMove.copyContents))
+      settings: settings + ServiceClientConfiguration.all + ProgramStore.settings)
+    specification.task = ProgramStore.task(
+      "sync", SyncMigrations.all, omitting: SyncMove.unmovedTables, finishing: SyncMove.finishing,
+      contents: SyncMove.copyContents)
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

@@ -1,6 +1,6 @@
 import APNs
 import CampanileCrypto
-import CampanileRuntime
+import CampanileServer
 import NIOPosix
 import Testing
 

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileBase
 import CampanileRPC
+import CampanileTesting
 import Echo
 import Testing
 
@@ -8,17 +9,9 @@ import Testing
 
 /// A server that offers health and reflection, over sockets.
 @Suite(.timeLimit(.minutes(1))) struct StandardServicesTests {
-  private func withClient(
-    _ server: RPCServer, _ body: (RPCClient) async throws -> Void
-  ) async throws {
-    try await server.run { address in
-      try await RPCClient.with(ClientConfiguration(addresses: [address]), body)
-    }
-  }
-
   @Test func servicesAreServedListedAndDescribed() async throws {
     let server = RPCServer(services: .withHealthAndReflection([EchoService()]))
-    try await withClient(server) { client in
+    try await withClient(of: server) { client in
       #expect(try await EchoServiceClient(client).echo(EchoRequest(payload: "a")).payload == "a")
       let health = HealthClient(client)
       for name in ["", "campanile.rpc.v1.EchoService", "grpc.health.v1.Health"] {
@@ -38,7 +31,7 @@ import Testing
 
   @Test func drainEndsHealthWatches() async throws {
     let server = RPCServer(services: .withHealthAndReflection([]))
-    try await withClient(server) { client in
+    try await withClient(of: server) { client in
       var states: [HealthCheckResponse.ServingStatus] = []
       let error = await #expect(throws: RPCError.self) {
         for try await state in HealthClient(client).watch(HealthCheckRequest()) {
@@ -53,7 +46,7 @@ import Testing
 
   @Test func forwardedMethodsAreListedButNotServed() async throws {
     let server = RPCServer(services: .withHealthAndReflection([], forwarded: EchoServiceMethods.all))
-    try await withClient(server) { client in
+    try await withClient(of: server) { client in
       let services = try await ReflectionServiceClient(client).listServices(ListServicesRequest()).services
       #expect(services.map(\.name).contains(EchoServiceMethods.serviceName))
       let error = await #expect(throws: RPCError.self) { try await EchoServiceClient(client).echo(EchoRequest()) }

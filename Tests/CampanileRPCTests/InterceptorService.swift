@@ -1,5 +1,6 @@
 import CampanileBase
 import CampanileCodec
+import CampanileTesting
 import Logging
 
 @testable import CampanileRPC
@@ -68,9 +69,7 @@ struct Doubling: RPCService {
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let server = RPCServer(
       ServerConfiguration(logger: logger ?? quiet), services: [Doubling(log: log)], interceptors: interceptors)
-    try await server.run { address in
-      try await RPCClient.with(ClientConfiguration(addresses: [address]), body)
-    }
+    try await withClient(of: server, body)
   }
 }
 

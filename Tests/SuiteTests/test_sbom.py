@@ -35,7 +35,7 @@ def test_every_resolved_package_is_listed():
 def test_packages_that_may_not_be_shipped_are_refused(tmp_path):
     checkout = tmp_path / ".build" / "checkouts" / "thing"
     checkout.mkdir(parents=True)
-    version = tmp_path / "Sources" / "CampanileRuntime"
+    version = tmp_path / "Sources" / "CampanileServer"
     version.mkdir(parents=True)
     (version / "CampanileVersion.swift").write_text('static let string = "1.2.3"')
     lock = tmp_path / "scripts" / "dependencies.lock"

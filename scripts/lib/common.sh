@@ -62,19 +62,22 @@ need_protos() {
   [ ${#imported[@]} = 2 ] || fail "cannot supply the imported protos"
 }
 
-# swift_build [OPTIONS…]: `swift build` in debug mode, in an environment that is the same for all scripts. SwiftPM
-# compiles everything again after a change of any variable.
-swift_build() {
+# swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM in an environment that is the same for all scripts, because
+# SwiftPM compiles everything again after a change of any variable.
+swift_run() {
   local name unset=(-u CONSOLE_SCREENSHOTS -u DENO_DIR -u DENO_NO_UPDATE_CHECK -u NO_COLOR -u OLDPWD -u SHLVL)
   for name in "${!CAMPANILE_@}"; do unset+=(-u "$name"); done
-  env "${unset[@]}" PATH="${PATH//"$root/.venv/bin:"/}" swift build "$@"
+  env "${unset[@]}" PATH="${PATH//"$root/.venv/bin:"/}" swift "$@"
 }
+
+# swift_build [OPTIONS…]: builds in debug mode.
+swift_build() { swift_run build "$@"; }
 
 # debug_build: builds everything in debug mode, with all tests, and the package in Examples. The output is in
 # .build/test-build.log.
 debug_build() {
   mkdir -p "$root/.build"
-  (cd "$root" && swift_build --build-tests && swift_build --package-path Examples) >"$root/.build/test-build.log" 2>&1
+  (cd "$root" && swift_build --build-tests && swift_build --build-tests --package-path Examples) >"$root/.build/test-build.log" 2>&1
 }
 
 # module_flags FOLDER: sets $modules to the options by which Swift's tools load the libraries of a package in a folder,

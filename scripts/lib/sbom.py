@@ -66,7 +66,7 @@ def libraries():
 def bill(root):
     components = [*packages(root), *libraries()]
     described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, capture_output=True, text=True).stdout.strip()
-    version = re.search(r'"([0-9.]+)"', (root / "Sources/CampanileRuntime/CampanileVersion.swift").read_text())[1]
+    version = re.search(r'"([0-9.]+)"', (root / "Sources/CampanileServer/CampanileVersion.swift").read_text())[1]
     suite = {"type": "application", "bom-ref": "campanile", "name": "campanile", "version": version}
     if described:
         suite["properties"] = [{"name": "campanile:commit", "value": described}]

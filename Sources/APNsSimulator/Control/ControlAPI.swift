@@ -1,6 +1,6 @@
 import APNs
 import CampanileCrypto
-import CampanileRuntime
+import CampanileServer
 import Synchronization
 
 /// The HTTP API with JSON bodies that scripts a simulator and shows what devices would display.

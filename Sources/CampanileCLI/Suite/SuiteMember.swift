@@ -148,9 +148,9 @@ public struct SuitePlan: Sendable, Hashable {
     var arguments = [
       "--port", String(ports.rpc), "--http-port", String(ports.http), "--data-dir", dataFolder,
       "--internal-token-file", internalTokenFile, "--ready-file", readyFile(of: member), "--log-level", logLevel,
-      "--log-format", "pretty", "--durability", durability, "--drain-timeout-ms", String(Self.drainMs),
+      "--log-format", "pretty", "--drain-timeout-ms", String(Self.drainMs),
     ]
-    if let store, member.role != .peer { arguments += ["--store", store] }
+    if member.role != .peer { arguments += ["--durability", durability] + (store.map { ["--store", $0] } ?? []) }
     for (name, flag) in member.links.sorted(by: { $0.key < $1.key }) {
       guard let other = members.first(where: { $0.name == name }) else { continue }
       arguments += [flag, "127.0.0.1:\((running[name] ?? self.ports(of: other)).rpc)"]

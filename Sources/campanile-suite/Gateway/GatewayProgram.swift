@@ -1,6 +1,6 @@
 import CampanileAPI
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import CampanileStore
 import Gateway
 import GatewayDialects
@@ -11,10 +11,10 @@ import Logging
 enum GatewayProgram {
   /// Runs the program with the process's arguments, then exits the process.
   static func main() async {
-    let specification = ServiceSpecification(
+    var specification = ServiceSpecification.program(
       name: "campanile-gateway", defaultPort: 7400, settings: GatewayProgramConfiguration.all + ProgramStore.settings,
-      listenPolicy: .serviceAuthenticates,
-      databaseTask: ProgramStore.task("gateway", Gateway.migrations))
+      listenPolicy: .serviceAuthenticates)
+    specification.task = ProgramStore.task("gateway", Gateway.migrations)
     await ServiceMain.main(specification, open: open)
   }
 

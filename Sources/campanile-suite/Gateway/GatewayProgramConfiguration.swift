@@ -1,6 +1,6 @@
 import CampanileBase
 import CampanileRPC
-import CampanileRuntime
+import CampanileServer
 import Gateway
 import GatewayDialects
 import GatewayHTTP

@@ -1,5 +1,5 @@
 import CampanileHealthReflection
-import CampanileRuntime
+import CampanileServer
 import Gateway
 import ServiceLifecycle
 

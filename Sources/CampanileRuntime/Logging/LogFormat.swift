@@ -1,7 +1,0 @@
-/// The format of log lines.
-public enum LogFormat: String, Sendable, Hashable, CaseIterable {
-  /// One JSON object per line: `ts`, `level`, `logger`, `message`, and `metadata` if there is any.
-  case json
-  /// Coloured text for terminals.
-  case pretty
-}

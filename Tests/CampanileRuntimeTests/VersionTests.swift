@@ -1,8 +1,0 @@
-import CampanileRuntime
-import Testing
-
-@Test func versionIsSemantic() throws {
-  let parts = CampanileVersion.string.split(separator: ".")
-  #expect(parts.count == 3)
-  #expect(parts.allSatisfy { UInt($0) != nil })
-}

@@ -1,0 +1,2 @@
+// TestClock, which users' tests have as well.
+@_exported public import CampanileTesting
