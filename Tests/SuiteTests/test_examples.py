@@ -2,7 +2,9 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
+import urllib.request
 
 from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
 
@@ -32,10 +34,47 @@ def test_hello_serves_and_calls_its_own_service():
 
 def test_the_tutorial_has_the_code_of_its_result():
     text = (ROOT / "Sources/CampanileRPC/CampanileRPC.docc/BuildingAService.md").read_text()
-    code = "\n".join(path.read_text() for path in (ROOT / "Examples/service").iterdir())
+    code = "\n".join(path.read_text() for name in ("service", "server", "tests") for path in (ROOT / "Examples" / name).glob("*.*"))
     blocks = [block.split("\n", 1)[1].strip() for block in text.split("```")[1::2]]
-    assert [block[:20] for block in blocks if block in code] == [
-        'syntax = "proto3";\n\n', '{"descriptorSet": "H', "import CampanileBase", "struct Serving: Serv"]
+    assert [block.split("\n")[0] for block in blocks if block in code] == [
+        'syntax = "proto3";', '{"descriptorSet": "HelloDescriptorSet"}', "import CampanileBase", "import CampanileHealthReflection",
+        "@Suite(.timeLimit(.minutes(1))) struct HelloServiceTests {", "import CampanileRPC"]
+
+
+def test_the_examples_tests_pass():
+    tests = EXAMPLES / "campanile-examplesPackageTests.xctest"
+    done = subprocess.run([tests, "--testing-library", "swift-testing"], text=True, capture_output=True, timeout=PATIENCE_S)
+    assert done.returncode == 0 and "Test run with 4 tests" in done.stdout + done.stderr, done.stdout + done.stderr
+
+
+def generate(*arguments):
+    """Runs the plugin GenerateCampanile in the package of Examples, in the environment of its build."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    command = ["bash", "-c", '. scripts/lib/common.sh && swift_run package --package-path Examples "$@"', "-",
+               "--allow-writing-to-package-directory", "generate-campanile", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=variables, text=True, capture_output=True, timeout=900)
+
+
+def test_code_to_be_committed_is_generated_and_checked():
+    committed = {path.name: path.read_text() for path in (ROOT / "Examples/server/Generated").iterdir()}
+    # A service with the same contract, whose own code the build generates.
+    folder = ROOT / "Examples/service/Generated"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        missing = generate("--target", "service", "--check")
+        assert missing.returncode != 0 and "Generated/hello.swift is not what its protos generate" in missing.stderr, missing.stderr
+        folder.mkdir()
+        (folder / "former.swift").touch()
+        done = generate("--target", "service")
+        assert done.returncode == 0, done.stderr
+        assert {path.name: path.read_text() for path in folder.iterdir()} == committed
+        assert generate("--target", "service", "--check").returncode == 0
+        (folder / "hello.swift").write_text("")
+        changed = generate("--target", "service", "--check")
+        assert changed.returncode != 0 and changed.stderr.count("is not what its protos generate") == 1, changed.stderr
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert "give --target NAME" in generate().stderr
 
 
 def test_the_service_of_the_tutorial_describes_itself_and_ends_by_a_signal(tmp_path):
@@ -58,6 +97,34 @@ def test_the_service_of_the_tutorial_describes_itself_and_ends_by_a_signal(tmp_p
     finally:
         service.kill()
     assert "code=INVALID_ARGUMENT" in (tmp_path / "out").read_text()
+
+
+def test_the_service_of_the_tutorial_is_configured_and_watched(tmp_path):
+    ready = tmp_path / "ready.json"
+    variables = environment() | {"HELLO_GREETING": "Ciao", "CAMPANILE_GREETING": "Hi"}
+    with open(tmp_path / "log", "w") as log:
+        server = subprocess.Popen(
+            [pathlib.Path(BIN) / "hello-server", "--port", "0", "--http-port", "0", "--ready-file", ready], env=variables,
+            stdout=log, stderr=log)
+    try:
+        eventually(ready.exists, "the server's start")
+        ports = json.loads(ready.read_text())
+        greeting = run("campanile", "call", "Greet", '{"name":"Ada"}', "--address", f"127.0.0.1:{ports['rpc']}")
+        assert json.loads(greeting.stdout) == {"greeting": "Ciao, Ada!"}, greeting.stderr
+
+        def page(path):
+            return urllib.request.urlopen(f"http://127.0.0.1:{ports['http']}{path}", timeout=30).read().decode()
+
+        assert json.loads(page("/readyz"))["status"] == "ready"
+        assert 'campanile_server_handled_total{code="OK",method="Greet",service="hello.v1.HelloService"} 1' in page("/metrics")
+        server.terminate()
+        assert server.wait(PATIENCE_S) == 0
+    finally:
+        server.kill()
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert lines[-1]["message"] == "ended" and any(line.get("metadata", {}).get("code") == "OK" or line.get("code") == "OK" for line in lines)
+    version = run("hello-server", "--version", **variables)
+    assert version.stdout == "hello 1.0.0\n"
 
 
 def test_people_in_a_chat_hear_one_another():
