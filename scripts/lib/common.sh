@@ -80,6 +80,12 @@ debug_build() {
   (cd "$root" && swift_build --build-tests && swift_build --build-tests --package-path Examples) >"$root/.build/test-build.log" 2>&1
 }
 
+# build_libraries: builds the public libraries in debug mode.
+build_libraries() {
+  local library
+  for library in CampanileAPI CampanileServer CampanileTesting; do swift_build --quiet --target "$library"; done
+}
+
 # module_flags FOLDER: sets $modules to the options by which Swift's tools load the libraries of a package in a folder,
 # built in debug mode, and $target to the machine's target. The libraries' modules load C modules.
 module_flags() {
