@@ -30,7 +30,11 @@ public final class TestClock: Clock {
 
   /// The time in milliseconds since 1970. A later time wakes the tasks that sleep until then.
   public var nowMs: Int64 {
-    get { Int64(now.sinceEpoch / .milliseconds(1)) }
+    get {
+      // A quotient of durations is rounded, and truncation would then lose a millisecond.
+      let (seconds, attoseconds) = now.sinceEpoch.components
+      return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
     set { set { _ in Instant(sinceEpoch: .milliseconds(newValue)) } }
   }
 
