@@ -11,6 +11,8 @@ public enum AttendanceMigrations {
   /// - `audit`: append-only. `hash` covers the entry, `value_digest` and the previous hash. `value_digest` covers
   ///   `salt` and both values. The values and their salt can therefore be erased without breaking the chain.
   /// - `login_records`: failed logins of members, and of unknown names by their SHA-256 (see `LoginRecord`).
+  /// - `login_attempts`: recent failures and successes by name and origin (see `LoginThrottle`). `end_ms`: the time
+  ///   from which the row no longer matters.
   /// - `login_devices`: device tokens of members by their SHA-256, with the failures since their last login.
   /// - `0003` gives the stored settings durations in place of numbers of hours and minutes, and deletes stored replies,
   ///   which have earlier names. The audit log keeps them, because its hash chain covers them (see `AuditNames`).
@@ -131,6 +133,15 @@ public enum AttendanceMigrations {
       CREATE INDEX notice_jobs_due ON notice_jobs (due_ms, meeting_no, kind);
 
       CREATE TABLE notice_buckets (user_id TEXT NOT NULL PRIMARY KEY, bucket_id TEXT NOT NULL);
+      """),
+    Migration(
+      "0005-login-attempts",
+      """
+      CREATE TABLE login_attempts (
+        subject TEXT NOT NULL, origin TEXT NOT NULL, failures BIGINT NOT NULL, last_ms BIGINT NOT NULL,
+        success_ms BIGINT, end_ms BIGINT NOT NULL, PRIMARY KEY (subject, origin));
+      CREATE INDEX login_attempts_end ON login_attempts (end_ms);
+      CREATE INDEX login_attempts_last ON login_attempts (last_ms);
       """),
   ]
 }

@@ -146,6 +146,7 @@ struct LoginMember: Sendable, Hashable {
 /// A granted login and the data to store for it.
 struct LoginGrant: Sendable {
   var subject: LoginSubject
+  var origin: LoginOrigin
   var member: Int64
   /// The stored hash that the PIN was compared with; nil for a login by name alone.
   var pinHash: String?
@@ -168,13 +169,19 @@ protocol SessionsRepository {
   func deviceMember(_ tokenHash: [UInt8]) async throws -> Int64?
   /// Counts an attempt before its PIN is checked: for the device if it has a valid token, otherwise for the name.
   ///
-  /// - Returns: False if the name is locked. The attempt is then not counted.
-  func countAttempt(of subject: LoginSubject, device: [UInt8]?, address: String) async throws -> Bool
+  /// - Parameter checksPIN: Whether a PIN is checked. Otherwise the attempt counts in the throttle only.
+  func countAttempt(_ attempt: PinAttempt, checksPIN: Bool) async throws -> AttemptVerdict
+  /// Removes an attempt whose PIN was not checked from the throttle.
+  func withdrawAttempt(_ attempt: PinAttempt) async throws
+  /// Returns whether the subject has logged in from the origin of the attempt before.
+  func isKnown(_ attempt: PinAttempt) async throws -> Bool
   /// Returns the number of members whose PIN no longer logs in from unknown devices.
   func lockedMemberCount() async throws -> Int
   /// Returns a member's devices, latest login first.
   func devices(of member: Int64) async throws -> [LoginDevice]
-  /// Throws UNAUTHENTICATED, reason `CREDENTIALS_INVALID`, if the member is no longer active or the PIN has changed.
+  /// Opens a session, and withdraws the attempt from the counts of failures.
+  ///
+  /// - Throws: UNAUTHENTICATED, reason `CREDENTIALS_INVALID`, if the member is no longer active or the PIN has changed.
   func openSession(
     _ grant: LoginGrant, lifetime: SessionLifetime
   ) async throws -> (member: Member, session: MemberSession)

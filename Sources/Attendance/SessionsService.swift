@@ -3,7 +3,6 @@ import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
-import Synchronization
 
 /// Serves `campanile.attendance.v1.SessionsService`.
 public struct SessionsService: SessionsServiceProtocol {
@@ -28,7 +27,7 @@ public struct SessionsService: SessionsServiceProtocol {
     let needsDeviceOnly = request.pin.isEmpty && attempt.device != nil && member?.pinHash != nil
     let isDeviceOnly = needsDeviceOnly ? try await repository.lodgeSettings().deviceLogin : false
     if isNameOnly || isDeviceOnly {
-      try gate.begin(attempt)
+      try await gate.begin(attempt, checksPIN: false)
     } else if try await !gate.judge(request.pin, member?.pinHash, attempt) {
       throw Self.credentialsInvalid
     }
@@ -39,10 +38,10 @@ public struct SessionsService: SessionsServiceProtocol {
     let (token, hash) = try SessionToken.random()
     let device = try attempt.device.map { (request.deviceToken, $0) } ?? (isNameOnly ? nil : LoginDeviceToken.random())
     let grant = LoginGrant(
-      subject: attempt.subject, member: member.number, pinHash: member.pinHash, sessionHash: hash, device: device?.1,
+      subject: attempt.subject, origin: attempt.origin, member: member.number, pinHash: member.pinHash,
+      sessionHash: hash, device: device?.1,
       isKnownDevice: attempt.device != nil, address: attempt.address)
     let (found, session) = try await repository.openSession(grant, lifetime: lifetime)
-    gate.succeeded(attempt)
     return LoginResponse(sessionToken: token, member: found, session: session, deviceToken: device?.0 ?? "")
   }
 
@@ -98,7 +97,6 @@ public struct SessionsService: SessionsServiceProtocol {
       throw Self.credentialsInvalid
     }
     try await repository.changePin(from: oldHash, to: hash, number, attempt, by: caller)
-    gate.succeeded(attempt)
     return ChangePinResponse()
   }
 

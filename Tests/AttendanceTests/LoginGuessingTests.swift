@@ -83,7 +83,8 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     // Failures survive a restart.
     try await fixture.run { component in
       #expect(await component.guess("Anna", 40, network: "203.0.113") == Array(repeating: wrong, count: 40))
-      #expect(await component.guess("Anna", 5) == Array(repeating: locked, count: 5))
+      // At other addresses, because the delays survive a restart as well.
+      #expect(await component.guess("Anna", 5, network: "198.18.0") == Array(repeating: locked, count: 5))
       #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == locked)
       #expect(await component.lockedMemberCount() == 1)
       #expect(component.loginFailures.map(\.total) == [40, 0, 6, 0])
@@ -101,6 +102,51 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       #expect(await component.lockedMemberCount() == 0)
       _ = try await component.login("Anna", "123987", at("192.0.2.1"))
       #expect(await component.guess("Anna", 30) == Array(repeating: wrong, count: 30))
+    }
+  }
+
+  @Test func throttleSurvivesRestart() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "471147")
+      for _ in 0..<5 {
+        #expect(await refusal { try await component.login("Anna", "000000", at("192.0.2.1")) } == wrong)
+      }
+    }
+    try await fixture.run { component in
+      #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == throttled)
+      _ = try await component.login("Anna", "471147", at("192.0.2.2"))
+      fixture.clock.advance(ms: LoginThrottle.waitMinMs)
+      _ = try await component.login("Anna", "471147", at("192.0.2.1"))
+    }
+  }
+
+  /// On one database, the attempts at all processes count together.
+  @Test(.enabled(if: TestStore.usesPostgreSQL)) func processesCountTogether() async throws {
+    let fixture = try Fixture()
+    let (first, second) = (try await fixture.open(), try await fixture.open())
+    _ = try await first.makeMember("Anna", pin: "471147")
+    for component in [first, second, first, second, first] {
+      #expect(await refusal { try await component.login("Anna", "000000", at("192.0.2.1")) } == wrong)
+    }
+    for component in [first, second] {
+      #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == throttled)
+    }
+    await first.close()
+    await second.close()
+  }
+
+  @Test func attemptsOfErasedMemberAreDeleted() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", pin: "471147")
+      _ = try await component.login("Anna", "471147", at("192.0.2.1"))
+      _ = await component.guess("Anna", 2)
+      _ = try await component.members.eraseMember(.init(memberId: anna.id, confirmName: "Anna"), context: admin)
+      let subjects = try component.store.readSingleBlocking {
+        try $0.query("SELECT subject FROM login_attempts") { try $0.text(0) }
+      }
+      #expect(subjects == ["", ""])
     }
   }
 
@@ -281,7 +327,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       let token = try await component.login("Anna", "471147").deviceToken
       let hash = try #require(try LoginDeviceToken.hash(token))
       var grant = LoginGrant(
-        subject: LoginSubject(member: anna.number), member: anna.number,
+        subject: LoginSubject(member: anna.number), origin: .device(hash), member: anna.number,
         pinHash: try await component.repository.pinHash(of: anna.number), sessionHash: [1], device: hash,
         isKnownDevice: true, address: "192.0.2.1")
       let former = grant.pinHash
@@ -315,6 +361,28 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       #expect(try await component.repository.deviceMember(#require(try LoginDeviceToken.hash(tokens[0]))) == nil)
       #expect(
         try await component.repository.deviceMember(#require(try LoginDeviceToken.hash(tokens[1]))) == anna.number)
+    }
+  }
+
+  @Test func attemptsAreBoundedAndKeepTheLatest() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let nowMs = fixture.clock.nowMs
+      try await component.store.write { transaction in
+        for index in 0..<(AttemptTable.rowsMax + 700) {
+          var throttle = LoginThrottle()
+          // The first ones no longer matter.
+          let lastMs = nowMs - (index < 100 ? 2 * LoginThrottle.ofOrigin.forgetMs : 10_000_000 - index)
+          _ = throttle.begin(name: "n\(index)", from: .device([1]), nowMs: lastMs)
+          if index >= 100 { throttle.succeeded(name: "n\(index)", from: .device([1]), nowMs: lastMs) }
+          try AttemptTable.store(throttle, replacing: LoginThrottle(), in: transaction)
+        }
+      }
+      _ = try await component.maintain(nowMs: nowMs)
+      let left = try component.store.readSingleBlocking {
+        try $0.query("SELECT count(*), min(last_ms) FROM login_attempts") { [try $0.integer(0), try $0.integer(1)] }
+      }
+      #expect(left == [[AttemptTable.rowsMax, nowMs - 10_000_000 + 700]])
     }
   }
 

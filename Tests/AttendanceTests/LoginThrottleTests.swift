@@ -98,18 +98,26 @@ private final class Box {
       #expect(throttle.begin(nowMs: 0) == nil)
       throttle.value.withdraw(name: "anna", from: throttle.here)
     }
-    #expect(throttle.value.entryCount == 0)
+    #expect(throttle.value.entries.isEmpty)
   }
 
-  @Test func entriesAreBoundedAndKeepTheLatest() {
+  /// Until its end, an entry can delay an attempt or make its origin known; afterwards it cannot.
+  @Test func entriesEndWhenTheyNoLongerMatter() {
     let throttle = Box()
-    throttle.value.entriesMax = 100
-    for index in 0..<1_000 {
-      _ = throttle.begin("n\(index)", .device([UInt8(index % 256)]), nowMs: Int64(index))
-      #expect(throttle.value.entryCount <= 100)
+    let (pair, address) = (LoginThrottle.Key.pair(name: "anna", throttle.here), LoginThrottle.Key.address("192.0.2.1"))
+    _ = throttle.begin(nowMs: 0)
+    #expect(throttle.value.endMs(of: pair) == Self.hourMs)
+    #expect(throttle.value.endMs(of: address) == 30_000)
+    #expect(throttle.value.endMs(of: .name("bruno")) == nil)
+    for (nowMs, free) in [(Self.hourMs - 1, 4), (Self.hourMs, 5)] {
+      let later = Box()
+      later.value = throttle.value
+      for _ in 0..<free { #expect(later.begin(nowMs: nowMs) == nil) }
+      #expect(later.begin(nowMs: nowMs) == 30_000)
+      #expect(later.value.endMs(of: pair) == nowMs + 5 * Self.hourMs)
     }
-    for _ in 0..<4 { #expect(throttle.begin("n999", .device([231]), nowMs: 1_000) == nil) }
-    #expect(throttle.begin("n999", .device([231]), nowMs: 1_000) != nil)
+    throttle.value.succeeded(name: "anna", from: throttle.here, nowMs: 7)
+    #expect(throttle.value.endMs(of: pair) == 7 + LoginThrottle.successMs)
   }
 
   @Test func clockSetBackDoesNotDelayLogins() {

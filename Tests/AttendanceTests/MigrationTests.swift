@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  /// Reverts the migration 0004 in a closed database, and removes the migrations with these names from its list.
+  /// Reverts the migrations from 0004 on in a closed database, and removes those with these names from its list.
   private func revert(_ fixture: Fixture, _ identifiers: String...) async throws {
     var configuration = StoreConfiguration(path: fixture.folder.file("attendance.sqlite"))
     configuration.durability = .normal
@@ -58,10 +58,11 @@ import Testing
       ALTER TABLE meetings DROP COLUMN absences_counted;
       DROP TABLE notice_jobs;
       DROP TABLE notice_buckets;
+      DROP TABLE login_attempts;
       """)
     let store = try Store(configuration, migrations: AttendanceMigrations.all + [revert])
     try await store.write { transaction in
-      for identifier in identifiers + [revert.identifier] {
+      for identifier in identifiers + ["0005-login-attempts", revert.identifier] {
         try transaction.execute("DELETE FROM schema_migrations WHERE identifier = $1", [.text(identifier)])
       }
     }

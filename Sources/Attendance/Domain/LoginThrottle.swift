@@ -8,8 +8,9 @@ enum LoginOrigin: Sendable, Hashable {
   case principal(String)
 }
 
-/// Counts failed logins in memory and returns the wait before the next attempt. A state machine without a clock.
+/// Counts failed logins and returns the wait before the next attempt. A state machine without a clock or a store.
 ///
+/// `AttemptTable` stores the entries, so that the processes on one database count together, and a restart forgets none.
 /// An attempt is counted before its PIN is checked, so that concurrent attempts cannot exceed the limit. A success
 /// removes it from the count. Unknown names are counted like others. Failures at one origin never delay an attempt from
 /// an origin without failures.
@@ -34,53 +35,60 @@ struct LoginThrottle: Sendable {
   static let waitMaxMs: Int64 = 3_600_000
   /// The time for which a success makes an origin known.
   static let successMs: Int64 = 30 * 24 * 3_600_000
-  /// The maximum number of entries for names, addresses, and names at origins. When full, irrelevant entries are
-  /// removed first, then the quarter with the oldest last attempt. The hard stop does not depend on them.
-  var entriesMax = 10_000
 
-  private enum Key: Hashable {
+  enum Key: Sendable, Hashable {
     case pair(name: String, LoginOrigin)
     case address(String)
     case name(String)
   }
 
-  private struct Entry {
+  struct Entry: Sendable, Hashable {
     var failures = 0
     var lastMs: Int64 = 0
     var successMs: Int64?
 
-    func level(_ rule: Rule, nowMs: Int64) -> Int {
+    fileprivate func level(_ rule: Rule, nowMs: Int64) -> Int {
       max(0, failures - Int(clamping: max(0, nowMs - lastMs) / rule.forgetMs))
     }
 
-    func waitMs(_ rule: Rule, nowMs: Int64) -> Int64 {
+    fileprivate func waitMs(_ rule: Rule, nowMs: Int64) -> Int64 {
       // A clock that was set back must not delay anyone.
-      guard failures >= rule.freeMax, nowMs >= lastMs else { return 0 }
-      let doublings = min(failures - rule.freeMax, 16)
-      return max(0, lastMs + min(waitMinMs << Int64(doublings), waitMaxMs) - nowMs)
+      guard nowMs >= lastMs else { return 0 }
+      return max(0, lastMs + waitMs(rule) - nowMs)
     }
 
-    func matters(_ rule: Rule, nowMs: Int64) -> Bool {
-      level(rule, nowMs: nowMs) > 0 || successMs.map { nowMs - $0 < LoginThrottle.successMs } ?? false
+    /// Returns the wait after the last attempt.
+    private func waitMs(_ rule: Rule) -> Int64 {
+      guard failures >= rule.freeMax else { return 0 }
+      return min(waitMinMs << Int64(min(failures - rule.freeMax, 16)), waitMaxMs)
+    }
+
+    fileprivate func endMs(_ rule: Rule) -> Int64 {
+      let forgottenMs = lastMs + max(Int64(failures) * rule.forgetMs, waitMs(rule))
+      return max(forgottenMs, successMs.map { $0 + LoginThrottle.successMs } ?? 0)
     }
   }
-  private var entries: [Key: Entry] = [:]
 
-  init() {}
+  /// The entries that the next attempts may concern.
+  private(set) var entries: [Key: Entry]
 
-  var entryCount: Int { entries.count }
+  init(_ entries: [Key: Entry] = [:]) { self.entries = entries }
+
+  /// Returns the time from which an entry no longer matters; nil if there is no such entry.
+  func endMs(of key: Key) -> Int64? { entries[key].map { $0.endMs(rule(of: key)) } }
+
+  /// Returns the milliseconds for which an attempt must wait; nil if it may proceed.
+  func waitMs(name: String, from origin: LoginOrigin, nowMs: Int64) -> Int64? {
+    let waits = bounds(name, origin, nowMs: nowMs).map { key, rule in entries[key]?.waitMs(rule, nowMs: nowMs) ?? 0 }
+    return waits.max().flatMap { $0 > 0 ? $0 : nil }
+  }
 
   /// Counts an attempt.
   ///
   /// - Returns: Nil if the attempt may proceed. Otherwise the milliseconds to wait; the attempt is then not counted.
   mutating func begin(name: String, from origin: LoginOrigin, nowMs: Int64) -> Int64? {
-    var waitMs: Int64 = 0
-    for (key, rule) in bounds(name, origin, nowMs: nowMs) {
-      waitMs = max(waitMs, entries[key]?.waitMs(rule, nowMs: nowMs) ?? 0)
-    }
-    if waitMs > 0 { return waitMs }
+    if let waitMs = waitMs(name: name, from: origin, nowMs: nowMs) { return waitMs }
     for (key, rule) in counts(name, origin) {
-      if entries[key] == nil, entries.count >= entriesMax { makeRoom(nowMs: nowMs) }
       var entry = entries[key] ?? Entry()
       entry.failures = entry.level(rule, nowMs: nowMs) + 1
       entry.lastMs = nowMs
@@ -92,9 +100,7 @@ struct LoginThrottle: Sendable {
   /// Records a successful attempt. Resets the failures of its origin; other failures stay counted.
   mutating func succeeded(name: String, from origin: LoginOrigin, nowMs: Int64) {
     withdraw(name: name, from: origin)
-    let key = Key.pair(name: name, origin)
-    if entries[key] == nil, entries.count >= entriesMax { makeRoom(nowMs: nowMs) }
-    entries[key] = Entry(failures: 0, lastMs: nowMs, successMs: nowMs)
+    entries[.pair(name: name, origin)] = Entry(failures: 0, lastMs: nowMs, successMs: nowMs)
   }
 
   /// Removes an attempt whose PIN was not checked from the count.
@@ -129,13 +135,6 @@ struct LoginThrottle: Sendable {
     var bounds = [(key, isUnderAttack ? Self.ofOriginUnderAttack : Self.ofOrigin)]
     if case .address(let group) = origin { bounds.append((.address(group), Self.ofAddress)) }
     return bounds
-  }
-
-  private mutating func makeRoom(nowMs: Int64) {
-    entries = entries.filter { key, entry in entry.matters(rule(of: key), nowMs: nowMs) }
-    guard entries.count > entriesMax - max(1, entriesMax / 4) else { return }
-    let oldest = entries.map { ($0.value.lastMs, $0.key) }.sorted { $0.0 < $1.0 }.prefix(max(1, entriesMax / 4))
-    for (_, key) in oldest { entries[key] = nil }
   }
 
   private func rule(of key: Key) -> Rule {

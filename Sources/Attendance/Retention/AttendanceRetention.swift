@@ -17,8 +17,8 @@ struct AttendanceRetention: Sendable {
   let store: Store
   let limits: AttendanceLimits
 
-  /// Deletes sessions a week after their expiry, expired device tokens, login records of unknown names beyond their
-  /// maximum, codes that are no longer accepted, and old tombstones.
+  /// Deletes sessions a week after their expiry, expired device tokens, login records of unknown names and login
+  /// attempts beyond their maximum, codes that are no longer accepted, and old tombstones.
   ///
   /// - Returns: The number of deleted rows.
   func purge(nowMs: Int64) async throws -> Int {
@@ -31,8 +31,13 @@ struct AttendanceRetention: Sendable {
     let codesBefore = nowMs / CheckInCode.stepMs - 10
     let unknown = try transaction.queryOne(LoginTable.unknownCountSQL) { try $0.integer(0) } ?? 0
     let surplus = min(max(0, unknown - LoginTable.unknownMax), Int64(batchRows))
-    return try transaction.executeCounting(
-      SessionTable.purgeSQL, [.integer(nowMs - expiredSessionMs), .int(batchRows)])
+    let attempts = try transaction.executeCounting(AttemptTable.purgeSQL, [.integer(nowMs), .int(batchRows)])
+    let rows = try transaction.queryOne(AttemptTable.countSQL) { try $0.integer(0) } ?? 0
+    let attemptSurplus = min(max(0, rows - AttemptTable.rowsMax), Int64(batchRows))
+    return try attempts
+      + transaction.executeCounting(AttemptTable.surplusSQL, [.integer(attemptSurplus)])
+      + transaction.executeCounting(
+        SessionTable.purgeSQL, [.integer(nowMs - expiredSessionMs), .int(batchRows)])
       + transaction.executeCounting(dropCodesSQL, [.integer(codesBefore), .int(batchRows)])
       + transaction.executeCounting(
         DeviceTable.purgeSQL, [.integer(nowMs - LoginDeviceToken.lifetimeMs), .int(batchRows)])

@@ -13,24 +13,50 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func countAttempt(of subject: LoginSubject, device: [UInt8]?, address: String) async throws -> Bool {
-    // A locked record needs no write for each further attempt.
-    let known = try await readSingle { try $0.queryOne(LoginTable.oneSQL, [.text(subject.key)], LoginTable.record) }
-    if device == nil, known?.isLocked == true { return false }
-    return try await change(by: AttendanceCaller(name: "", role: .unspecified, address: address)) { context in
-      if let device,
-        try context.transaction.executeCounting(
-          DeviceTable.countFailureSQL, [.blob(device), .integer(LoginDeviceToken.failuresMax)]) > 0
-      {
-        return true
+  func countAttempt(_ attempt: PinAttempt, checksPIN: Bool) async throws -> AttemptVerdict {
+    // A refused attempt needs no write.
+    let nowMs = clockMs()
+    let refusal = try await read { try Self.refusal(of: attempt, checksPIN: checksPIN, nowMs: nowMs, in: $0) }
+    if let refusal { return refusal }
+    let caller = AttendanceCaller(name: "", role: .unspecified, address: attempt.address)
+    return try await change(by: caller) { context in
+      let nowMs = context.nowMs
+      if let refusal = try Self.refusal(of: attempt, checksPIN: checksPIN, nowMs: nowMs, in: context.transaction) {
+        return refusal
       }
-      var record = try context.loginRecord(subject)
-      if record.isLocked { return false }
-      let mayGoOn = record.begin(nowMs: context.nowMs)
-      try context.transaction.execute(LoginTable.setSQL, LoginTable.values(record, of: subject))
-      if record.isLocked, subject.member != nil { try context.audit("member.lock", subject.key, old: nil, new: nil) }
-      return mayGoOn
+      if checksPIN, try !context.countFailure(attempt) { return .locked }
+      try context.changeThrottle(attempt.subject, attempt.origin) {
+        _ = $0.begin(name: attempt.subject.key, from: attempt.origin, nowMs: nowMs)
+      }
+      return .proceeds
     }
+  }
+
+  /// Returns the reason for which an attempt may not proceed; nil if there is none.
+  private static func refusal(
+    of attempt: PinAttempt, checksPIN: Bool, nowMs: Int64, in transaction: ReadTransaction
+  ) throws -> AttemptVerdict? {
+    let key = attempt.subject.key
+    if checksPIN, attempt.device == nil,
+      try transaction.queryOne(LoginTable.oneSQL, [.text(key)], LoginTable.record)?.isLocked == true
+    {
+      return .locked
+    }
+    return try AttemptTable.throttle(name: key, attempt.origin, in: transaction)
+      .waitMs(name: key, from: attempt.origin, nowMs: nowMs).map { .throttled(waitMs: $0) }
+  }
+
+  func withdrawAttempt(_ attempt: PinAttempt) async throws {
+    try await change(by: AttendanceCaller(name: "", role: .unspecified, address: attempt.address)) { context in
+      try context.changeThrottle(attempt.subject, attempt.origin) {
+        $0.withdraw(name: attempt.subject.key, from: attempt.origin)
+      }
+    }
+  }
+
+  func isKnown(_ attempt: PinAttempt) async throws -> Bool {
+    try await readSingle { try AttemptTable.throttle(name: attempt.subject.key, attempt.origin, in: $0) }
+      .isKnown(name: attempt.subject.key, from: attempt.origin, nowMs: clockMs())
   }
 
   func lockedMemberCount() async throws -> Int {
@@ -48,6 +74,40 @@ extension SQLiteAttendanceRepository {
 extension WriteContext {
   func loginRecord(_ subject: LoginSubject) throws -> LoginRecord {
     try transaction.queryOne(LoginTable.oneSQL, [.text(subject.key)], LoginTable.record) ?? LoginRecord()
+  }
+
+  /// Counts an attempt before its PIN is checked: for the device if it has a valid token, otherwise for the name.
+  ///
+  /// - Returns: False if the name is locked, from now on or before.
+  func countFailure(_ attempt: PinAttempt) throws -> Bool {
+    if let device = attempt.device,
+      try transaction.executeCounting(
+        DeviceTable.countFailureSQL, [.blob(device), .integer(LoginDeviceToken.failuresMax)]) > 0
+    {
+      return true
+    }
+    let subject = attempt.subject
+    var record = try loginRecord(subject)
+    if record.isLocked { return false }
+    let mayGoOn = record.begin(nowMs: nowMs)
+    try transaction.execute(LoginTable.setSQL, LoginTable.values(record, of: subject))
+    if record.isLocked, subject.member != nil { try audit("member.lock", subject.key, old: nil, new: nil) }
+    return mayGoOn
+  }
+
+  /// Changes the throttle's entries of a subject at an origin.
+  func changeThrottle(
+    _ subject: LoginSubject, _ origin: LoginOrigin, _ body: (inout LoginThrottle) -> Void
+  ) throws {
+    let earlier = try AttemptTable.throttle(name: subject.key, origin, in: transaction)
+    var throttle = earlier
+    body(&throttle)
+    try AttemptTable.store(throttle, replacing: earlier, in: transaction)
+  }
+
+  /// Withdraws a successful attempt from the throttle, and makes its origin known.
+  func attemptSucceeded(_ subject: LoginSubject, from origin: LoginOrigin) throws {
+    try changeThrottle(subject, origin) { $0.succeeded(name: subject.key, from: origin, nowMs: nowMs) }
   }
 
   /// Resets the consecutive failures after a correct PIN.
@@ -76,6 +136,8 @@ extension WriteContext {
 
   /// Deletes a member's failures and thereby lifts the hard stop.
   func unlock(_ member: Int64) throws {
-    try transaction.execute(LoginTable.dropSQL, [.text(AttendanceIDs.memberID(member))])
+    let key = SQLValue.text(AttendanceIDs.memberID(member))
+    try transaction.execute(LoginTable.dropSQL, [key])
+    try transaction.execute(AttemptTable.dropSubjectSQL, [key])
   }
 }

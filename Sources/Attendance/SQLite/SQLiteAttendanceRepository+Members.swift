@@ -87,6 +87,7 @@ extension SQLiteAttendanceRepository {
         of: number, hash: hash, retainedSession: caller.sessionHash, retainedDevice: attempt.device, context)
       if let device = attempt.device { try context.renew(device) }
       try context.loginSucceeded(attempt.subject, isCounted: attempt.device == nil)
+      try context.attemptSucceeded(attempt.subject, from: attempt.origin)
     }
   }
 

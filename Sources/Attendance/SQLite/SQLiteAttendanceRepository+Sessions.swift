@@ -76,6 +76,7 @@ extension SQLiteAttendanceRepository {
         try grant.isKnownDevice ? context.renew(device) : context.add(device, of: member)
         try context.loginSucceeded(grant.subject, isCounted: !grant.isKnownDevice)
       }
+      try context.attemptSucceeded(grant.subject, from: grant.origin)
       let id = ids.next(prefix: Self.sessionPrefix).id
       let endMs = context.nowMs + lifetime.absoluteMs
       let expireMs = min(context.nowMs + lifetime.idleMs, endMs)

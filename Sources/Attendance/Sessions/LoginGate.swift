@@ -4,6 +4,15 @@ import CampanileRPC
 import CampanileService
 import Synchronization
 
+/// Whether an attempt to log in may proceed.
+enum AttemptVerdict: Sendable, Hashable {
+  case proceeds
+  /// The attempt must wait, and was not counted.
+  case throttled(waitMs: Int64)
+  /// The name is locked, and the attempt was not counted.
+  case locked
+}
+
 /// An attempt to prove a PIN.
 struct PinAttempt: Sendable {
   /// The member or name that the failure counts for.
@@ -31,10 +40,9 @@ struct LoginGate: Sendable {
 
   /// The state shared by all calls.
   final class State: Sendable {
-    fileprivate let throttle: Mutex<LoginThrottle>
     fileprivate let outcomes = Mutex<[Outcome: Int]>([:])
 
-    init(_ throttle: LoginThrottle = LoginThrottle()) { self.throttle = Mutex(throttle) }
+    init() {}
   }
 
   let repository: any AttendanceRepository
@@ -44,24 +52,18 @@ struct LoginGate: Sendable {
   /// Returns the number of failed attempts with an outcome since the start.
   func failures(_ outcome: Outcome) -> Int { state.outcomes.withLock { $0[outcome, default: 0] } }
 
-  /// Returns whether a PIN matches the stored one, and counts the attempt if it does not. After a match, call
-  /// `succeeded`.
+  /// Returns whether a PIN matches the stored one, and counts the attempt. After a match, the write that grants the
+  /// login withdraws it from the count.
   ///
   /// - Throws: RESOURCE_EXHAUSTED, reason `LOGIN_BUSY` or `LOGIN_THROTTLED`; FAILED_PRECONDITION, reason
   ///   `LOGIN_LOCKED`. Rejected attempts do not count.
   func judge(_ pin: String, _ stored: String?, _ attempt: PinAttempt) async throws -> Bool {
     do {
-      let slot = slot(of: attempt)
+      let slot = try await slot(of: attempt)
       let isRight = try await hasher.withSlot(slot) {
-        try begin(attempt)
-        do {
-          guard
-            try await repository.countAttempt(
-              of: attempt.subject, device: attempt.device, address: attempt.address)
-          else { throw Self.locked }
-          return try await hasher.matches(pin, stored, slot)
-        } catch {
-          withdraw(attempt)
+        try await begin(attempt, checksPIN: true)
+        do { return try await hasher.matches(pin, stored, slot) } catch {
+          try await repository.withdrawAttempt(attempt)
           throw error
         }
       }
@@ -80,36 +82,29 @@ struct LoginGate: Sendable {
   /// Counts a correct PIN of a member who may not log in as a wrong one.
   func rejected() { count(.wrong) }
 
-  /// Counts an attempt in the throttle only. Throws RESOURCE_EXHAUSTED, reason `LOGIN_THROTTLED`, if it must wait.
-  func begin(_ attempt: PinAttempt) throws(RPCError) {
-    let nowMs = repository.clockMs()
-    let waitMs = state.throttle.withLock { $0.begin(name: attempt.subject.key, from: attempt.origin, nowMs: nowMs) }
-    guard let waitMs else { return }
-    count(.throttled)
-    throw RPCError(
-      .resourceExhausted, "too many attempts; wait before the next one", .loginThrottled,
-      retryAfterMs: waitMs)
-  }
-
-  /// Records that the attempt succeeded.
-  func succeeded(_ attempt: PinAttempt) {
-    let nowMs = repository.clockMs()
-    state.throttle.withLock { $0.succeeded(name: attempt.subject.key, from: attempt.origin, nowMs: nowMs) }
-  }
-
-  private func withdraw(_ attempt: PinAttempt) {
-    state.throttle.withLock { $0.withdraw(name: attempt.subject.key, from: attempt.origin) }
+  /// Counts an attempt, before a PIN is checked.
+  ///
+  /// - Parameter checksPIN: Whether a PIN is checked. Otherwise the attempt counts in the throttle only.
+  /// - Throws: As `judge`.
+  func begin(_ attempt: PinAttempt, checksPIN: Bool) async throws {
+    switch try await repository.countAttempt(attempt, checksPIN: checksPIN) {
+    case .proceeds: return
+    case .locked: throw Self.locked
+    case .throttled(let waitMs):
+      count(.throttled)
+      throw RPCError(
+        .resourceExhausted, "too many attempts; wait before the next one", .loginThrottled,
+        retryAfterMs: waitMs)
+    }
   }
 
   private func count(_ outcome: Outcome) { state.outcomes.withLock { $0[outcome, default: 0] += 1 } }
 
   /// Returns the slot of an attempt. Slots of known members are reserved: strangers cannot use them.
-  private func slot(of attempt: PinAttempt) -> PinSlot {
+  private func slot(of attempt: PinAttempt) async throws -> PinSlot {
     let key = attempt.subject.key
-    let nowMs = repository.clockMs()
-    let isKnown =
-      attempt.hasSession || attempt.device != nil
-      || state.throttle.withLock { $0.isKnown(name: key, from: attempt.origin, nowMs: nowMs) }
+    var isKnown = attempt.hasSession || attempt.device != nil
+    if !isKnown { isKnown = try await repository.isKnown(attempt) }
     if isKnown { return PinSlot(holder: key, isReserved: true) }
     return switch attempt.origin {
     case .address(let group): PinSlot(holder: group, isReserved: false)
