@@ -241,12 +241,15 @@ public final class Gateway: Sendable {
   public func maintain() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.keepTidy() }
-      if let follower { group.addTask { await follower.run(onCount: self.shareRates) } }
+      group.addTask { await self.followPeers() }
       if let tokens { group.addTask { await self.follow(tokens) } }
       if let resolveMs = configuration.resolveMs { group.addTask { await self.followNames(everyMs: resolveMs) } }
       group.addTask { await self.watchMemory() }
     }
   }
+
+  /// Follows other gateways on the database until the task is cancelled. `maintain` does it, too.
+  package func followPeers() async { await follower?.run(onCount: shareRates) }
 
   /// Resolves names periodically, and every second while a backend is missing, because it may have moved.
   private func followNames(everyMs: Int64) async {

@@ -82,8 +82,8 @@ final class Harness: Sendable {
   let server: RPCServer
   let port: Int
   let recorder: RecordingObserver
-  /// The gateway's maintenance; nil if a test does without it.
-  private let maintenance: Task<Void, Never>?
+  /// The gateway's maintenance. A test that does without it only follows other gateways.
+  private let maintenance: Task<Void, Never>
   private let clients = Mutex<[RPCClient]>([])
 
   init(
@@ -114,7 +114,7 @@ final class Harness: Sendable {
       dispatcher: gateway.dispatcher(local: local, observer: recorder, observation: observation),
       authenticator: gateway.helloAuthenticator,
       group: Self.group)
-    maintenance = isMaintained ? Task { [gateway] in await gateway.maintain() } : nil
+    maintenance = Task { [gateway] in await isMaintained ? gateway.maintain() : gateway.followPeers() }
     port = try await server.start().port ?? 0
   }
 
@@ -122,8 +122,8 @@ final class Harness: Sendable {
   func stop() async {
     for client in clients.withLock({ $0 }) { await client.close() }
     await server.shutdown()
-    maintenance?.cancel()
-    await maintenance?.value
+    maintenance.cancel()
+    await maintenance.value
     await gateway.stop()
     await store.close()
   }

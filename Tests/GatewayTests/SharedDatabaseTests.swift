@@ -254,6 +254,37 @@ import Testing
     }
   }
 
+  @Test("a link to the console works once, at any gateway, and no longer than its key")
+  func linksAreShared() async throws {
+    try await withPair { pair in
+      let key = try await pair.first.key(scopes: ["notifications:read"])
+      try await eventually("the key is known") { pair.second.gateway.keys.ring.count == 1 }
+      let (here, there) = (pair.first.gateway.sessions, pair.second.gateway.sessions)
+      let made = try here.grant(apiKey: key.secret)
+      let token = try await here.links.make(made).token
+      let grant = try await there.links.use(token)
+      #expect(grant.principal.name == made.principal.name && grant.principal.deviceID == made.principal.deviceID)
+      #expect(grant.scopes == made.scopes && grant.method == made.method && grant.endsAtMs == nil)
+      let known = try there.grant(apiKey: key.secret).parent
+      #expect(grant.keyID == made.keyID && known != nil && grant.parent === known)
+      for sessions in [here, there] {
+        _ = await expectFailure(.unauthenticated, "LINK_INVALID") { try await sessions.links.use(token) }
+      }
+      var last = ""
+      for _ in 0...here.limits.linksPerPrincipalMax { last = try await here.links.make(made).token }
+      let count = try pair.first.store.readSingleBlocking {
+        try $0.queryOne("SELECT count(*) FROM sign_in_links") { try $0.integer(0) }
+      }
+      #expect(count == Int64(here.limits.linksPerPrincipalMax))
+      _ = try await pair.first.admin().revokeApiKey(.init(keyId: grant.keyID))
+      try await eventually("the key has ended") { grant.parent?.isRevoked == true }
+      let ended = try await there.links.use(last)
+      _ = await expectFailure(.unauthenticated, "CREDENTIAL_REVOKED") {
+        try await there.open(ended, address: "192.0.2.1", userAgent: "test")
+      }
+    }
+  }
+
   @Test("a use at one gateway postpones the end of a session at the other")
   func usesAreShared() async throws {
     try await withPair { pair in

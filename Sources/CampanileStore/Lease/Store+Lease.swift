@@ -1,4 +1,7 @@
 extension Store {
+  /// Whether other processes may use the database.
+  package var isShared: Bool { leaseStatements != nil }
+
   /// Runs work that only one of the processes on a database does at a time, as soon as this process may.
   ///
   /// Returns when `body` returns, or the task is cancelled. If another process takes the work over, `body` is

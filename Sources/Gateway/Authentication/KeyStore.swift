@@ -42,6 +42,7 @@ final class KeyStore: Sendable {
 
   /// Revokes and removes keys that another gateway has deleted.
   private func forget(_ ids: [String]) {
+    let ids = ids.filter { ring.entry(id: $0) != nil }
     guard !ids.isEmpty else { return }
     for id in ids { ring.revoke(id) }
     ring.remove(Set(ids))

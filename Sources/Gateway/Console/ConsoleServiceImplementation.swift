@@ -56,7 +56,7 @@ struct ConsoleServiceImplementation: ConsoleServiceProtocol {
       throw RPCError(
         .failedPrecondition, "a link needs an API key, or a console session of one", reason: "CREDENTIAL_NOT_SUPPORTED")
     }
-    let (token, expiresAtMs) = try sessions.links.create(grant)
+    let (token, expiresAtMs) = try await sessions.links.make(grant)
     await sessions.audit.record(.signInLinkCreated, subject: grant.keyID)
     return CreateSignInLinkResponse(
       token: token, path: "\(path)/#link=\(token)", expireTime: ProtoTimestamp(millisecondsSince1970: expiresAtMs))

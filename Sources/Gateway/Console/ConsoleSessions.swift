@@ -41,7 +41,9 @@ package final class ConsoleSessions: Sendable {
     self.onEnd = onEnd
     repository = ConsoleSessionRepository(store: store, changes: changes)
     isShared = store.isShared
-    links = SignInLinks(limits: limits, nowMs: keys.nowMs)
+    links = SignInLinks(
+      limits: limits, nowMs: keys.nowMs,
+      table: isShared ? SharedLinkTable(store: store, keys: keys, limits: limits) : nil)
     bearerHead = Self.bearerPrefix + Base64URL.encode(try SecureRandom.bytes(32)) + "."
   }
 

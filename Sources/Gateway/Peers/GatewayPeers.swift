@@ -57,8 +57,3 @@ extension ChangedNames {
     }
   }
 }
-
-extension Store {
-  /// Whether other gateways may use the database.
-  var isShared: Bool { dialect == .postgreSQL }
-}

@@ -96,7 +96,7 @@ final class PeerFollower: Sendable {
   }
 
   private func keepAlive(_ onCount: @Sendable (Int) -> Void) async {
-    var round = 0
+    var (round, isFailing) = (0, false)
     while !Task.isCancelled {
       do { try await Task.sleep(for: .milliseconds(GatewayMembership.pauseMs)) } catch { return }
       round += 1
@@ -104,10 +104,12 @@ final class PeerFollower: Sendable {
         onCount(try await membership.renew())
         await replies.releaseRest()
         if round % 30 == 0 { try await membership.purge() }
+        isFailing = false
       } catch is CancellationError {
         return
       } catch {
-        logger.error("renewing the gateway's membership failed", metadata: ["error": "\(error)"])
+        if !isFailing { logger.error("renewing the gateway's membership failed", metadata: ["error": "\(error)"]) }
+        isFailing = true
       }
     }
   }

@@ -72,7 +72,7 @@ struct ConsoleSignIn: HTTPDialect {
 
   private func grant(_ request: ConsoleSignInRequest, _ calls: InnerCalls) async throws(RPCError) -> ConsoleGrant {
     switch request {
-    case .link(let token): return try console.sessions.links.take(token)
+    case .link(let token): return try await console.sessions.links.use(token)
     case .apiKey(let secret): return try console.sessions.grant(apiKey: secret)
     case .lodge(let name, let pin):
       // Attendance delays and locks names and addresses that fail.

@@ -92,7 +92,7 @@ package final class IssuerSignIn: Sendable {
       grant = try tokens.identify(response, clientID: configuration.clientID, nonce: attempt.nonce)
     } catch { throw tokenInvalid("\(error)") }
     do {
-      return try links.create(ConsoleGrant(principal: grant.principal, scopes: grant.scopes, method: .issuer)).token
+      return try await links.make(ConsoleGrant(principal: grant.principal, scopes: grant.scopes, method: .issuer)).token
     } catch { throw error as? RPCError ?? Self.cryptoFailed }
   }
 
