@@ -6,7 +6,7 @@ import re
 import sys
 
 LOCK = pathlib.Path("scripts") / "dependencies.lock"
-MANIFESTS = ["Package.swift", "Benchmarks/Package.swift", "Examples/Package.swift"]
+MANIFESTS = ["Package.swift", "Benchmarks/Package.swift", *(f"Benchmarks/Library/{name}/Package.swift" for name in ("Campanile", "GRPC", "HTTP")), "Examples/Package.swift"]
 HEAD = """\
 # The exact versions of all packages that the suite is built from, including transitive dependencies. Packages marked
 # `benchmarks` are needed only by the package in Benchmarks. See scripts/dependencies --help.

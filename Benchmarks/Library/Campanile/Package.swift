@@ -1,0 +1,21 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "hello",
+  platforms: [.macOS(.v26)],
+  dependencies: [
+    .package(name: "campanile", path: "../../..", traits: ["RPC"]),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "Hello",
+      dependencies: [
+        .product(name: "CampanileBase", package: "campanile"), .product(name: "CampanileCodec", package: "campanile"),
+        .product(name: "CampanileRPC", package: "campanile"), .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Sources",
+      plugins: [.plugin(name: "CampanileGenerator", package: "campanile")])
+  ]
+)

@@ -1,0 +1,136 @@
+"""Compares the service of Examples/service on CampanileRPC, grpc-swift-2 and Hummingbird, and counts the cost of interceptors. See scripts/bench.
+
+The services are built alone, with the release flags of the suite. S: both ends on one core.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench import ONE_CORE, ROOT, Peer, load, output, peer, rss_mb, run, turns, wrk
+from guard import ENVIRONMENT, reading
+
+FOLDER = ROOT / "Benchmarks" / "Library"
+SCRATCH = ROOT / "Benchmarks" / ".build" / "library"
+# By folder; a folder must not have the name of a package.
+SERVICES = {"Campanile": "Campanile", "GRPC": "grpc-swift-2", "HTTP": "Hummingbird"}
+GREET = {"jsonrpc": "2.0", "id": "@ID@", "method": "hello.v1.HelloService/Greet", "params": {"name": "Ada"}}
+CALLS = 20_000
+# Has a program write its port at once.
+LINES = ["stdbuf", "-oL"]
+
+
+def build(name, *flags):
+    subprocess.run(["swift", "build", "--package-path", FOLDER / name, "--scratch-path", SCRATCH / name, "--product", "Hello", *flags], check=True,
+                   stdout=sys.stderr)
+    return SCRATCH / name / ("release" if flags else "debug") / "Hello"
+
+
+def released(name):
+    return build(name, *os.environ["CAMPANILE_RELEASE_FLAGS"].split())
+
+
+def lines_of_code(name):
+    """Returns the lines that a user writes: the contract and the code, without blank lines and comments."""
+    files = [path for path in (FOLDER / name / "Sources").iterdir() if path.suffix in (".swift", ".proto")]
+    return sum(bool(line.strip()) and not line.strip().startswith("//") for path in files for line in path.read_text().splitlines())
+
+
+def h2load(port):
+    with tempfile.NamedTemporaryFile() as body:
+        # A message of gRPC: no compression, five bytes, field 1 with "Ada".
+        pathlib.Path(body.name).write_bytes(b"\0\0\0\0\5\x0a\3Ada")
+        out = output(*ONE_CORE, "h2load", "--clients=1", "--max-concurrent-streams=64", f"--requests={CALLS}", f"--data={body.name}",
+                     "--header=content-type: application/grpc", "--header=te: trailers",
+                     f"http://127.0.0.1:{port}/hello.v1.HelloService/Greet")
+    # h2load ignores trailers: only a response with data is a success.
+    if f"{CALLS} succeeded" not in out or int(re.search(r"\((\d+)\) data", out)[1]) < CALLS * len("Hello, Ada!"):
+        raise RuntimeError(f"h2load: {out}")
+    return float(re.search(r"([\d.]+) req/s", out)[1])
+
+
+LOADS = {"Campanile": lambda port: load(port, GREET, token=None)[0], "GRPC": h2load,
+         "HTTP": lambda port: wrk(f"http://127.0.0.1:{port}/greet", {"name": "Ada"})[0]}
+
+
+def services(rows, options):
+    ours, *others = SERVICES
+    programs = {name: released(name) for name in SERVICES}
+    values = {"lines of code": ("lines", {name: lines_of_code(name) for name in SERVICES})}
+    if options.debug:
+        values["clean debug build"] = ("s", {name: clean_build_s(name) for name in SERVICES})
+    sizes = {}
+    for name, program in programs.items():
+        with tempfile.NamedTemporaryFile() as copy:
+            subprocess.run(["strip", "-o", copy.name, program], check=True)
+            sizes[name] = os.path.getsize(copy.name) / 1e6
+    values["stripped program, Swift linked statically"] = ("MB", sizes)
+    for what, (unit, found) in values.items():
+        for name in others:
+            rows.add(f"{what} (baseline: {SERVICES[name]})", found[ours], unit, found[name])
+    for name in others:
+        with peer(*LINES, programs[ours]) as (our_port, ), peer(*LINES, programs[name]) as (port, ):
+            rows.add_pairs(f"Greet, 64 in flight, load generators in C, S (baseline: {SERVICES[name]})",
+                           turns(lambda: LOADS[ours](our_port), lambda: LOADS[name](port)), "calls/s")
+    memory = {name: rss_after(name, program) for name, program in programs.items()}
+    for name in others:
+        rows.add(f"resident memory after {CALLS:,} calls or more (baseline: {SERVICES[name]})", memory[ours], "MB", memory[name])
+
+
+def clean_build_s(name):
+    build(name)
+    shutil.rmtree((SCRATCH / name / "debug").resolve())
+    began = time.monotonic()
+    build(name)
+    return time.monotonic() - began
+
+
+def rss_after(name, program):
+    process = subprocess.Popen([*LINES, program], stdout=subprocess.PIPE, text=True)
+    try:
+        LOADS[name](int(process.stdout.readline()))
+        return rss_mb(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def interceptors(rows, _):
+    program = released("Campanile")
+    with peer(*LINES, program, 0) as (bare, ), peer(*LINES, program, 1) as (one, ), peer(*LINES, program, 5) as (five, ):
+        pairs = turns(*(lambda port=port: load(port, GREET, token=None)[0] for port in (bare, one, five)))
+    for index, count in ((1, "one"), (2, "five")):
+        rows.add_pairs(f"Greet with {count} no-op interceptor{'s' if index > 1 else ''}, S (baseline: none)",
+                       [(turn[index], turn[0]) for turn in pairs], "calls/s")
+    none, *more = (instructions(program, count) for count in (0, 1, 5))
+    for count, found in zip(("one", "five"), more):
+        rows.add(f"  instructions a call with {count} (baseline: none)", found, "instr.", none)
+
+
+def instructions(program, interceptor_count):
+    """Returns the instructions with which the server handles the received bytes of a call: the difference of two runs, without the start."""
+    totals = []
+    with tempfile.TemporaryDirectory() as folder:
+        stripped = pathlib.Path(folder) / "program"
+        subprocess.run(["strip", "--strip-debug", "-o", stripped, program], check=True)
+        for rounds in (50, 100):
+            process = subprocess.Popen(
+                [*LINES, "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={reading(stripped)}", stripped,
+                 str(interceptor_count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True)
+            with Peer(int(process.stdout.readline()), timeout_s=60) as link:
+                for _ in range(rounds):
+                    link.send_bytes(b"".join(Peer.frame(GREET | {"id": number}) for number in range(16)))
+                    for _ in range(16):
+                        assert "result" in link.receive()
+            process.terminate()
+            totals.append(int(re.search(r"Collected : (\d+)", process.communicate()[1])[1]))
+    return (totals[1] - totals[0]) / (50 * 16)
+
+
+if __name__ == "__main__":
+    run(__doc__, {"services": services, "interceptors": interceptors}, debug=(0, "1 measures clean debug builds as well"))
