@@ -142,6 +142,7 @@ public final class ActivitiesComponent: Sendable {
     configuration.changedNames = { stateWriter.notifier.changedUsers }
     configuration.foreignObserver = { changes in
       stateWriter.notifier.committedElsewhere(changes)
+      deliveryNotifier.committedElsewhere()
       reportSignal.notify()
     }
     let observer = configuration.observer

@@ -78,6 +78,12 @@ final class DeliveryNotifier: Sendable {
     if mustNotify { signal.notify() }
   }
 
+  /// Runs after commits of another process, which may have queued pushes.
+  func committedElsewhere() {
+    state.withLock { $0.mustReadRoutes = true }
+    signal.notify()
+  }
+
   /// Adds a push to the ends that watches see after the commit.
   func ended(_ apnsID: String) { state.withLock { $0.ended.append(apnsID) } }
 

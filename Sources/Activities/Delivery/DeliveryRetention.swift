@@ -38,7 +38,7 @@ struct DeliveryRetention: Sendable {
     let deadID = try await border(
       Self.deadBorderSQL, rows: limits.deadLettersMax, beforeMs: nowMs - limits.deadLetterAgeMaxMs)
     total += try await delete(Self.deadSQL, .text(deadID))
-    if notifier.mayHoldDeadLetters { try await lookForDeadLetters() }
+    if !store.isShared, notifier.mayHoldDeadLetters { try await lookForDeadLetters() }
     total += try await delete(Self.statisticsSQL, .integer(nowMs - limits.statisticsAgeMaxMs))
     let fullAfterMs = budgets.map(PriorityBudget.fullAfterMs).max() ?? 0
     // A bucket unused for this long is full, which is equivalent to having no row.

@@ -80,11 +80,10 @@ final class PushDelivery: Sendable {
     store: Store, registry: any PushTokenRegistry, listener: (any PushListener)? = nil, group: any EventLoopGroup,
     sender: (any PushSending)? = nil
   ) async throws -> RunningDelivery {
-    try await store.readSingle { transaction in try transaction.revokedKeys() }.forEach { keys.revoke($0) }
+    try await learn(store)
     let tokens = try await ProviderTokens(
       store: store, keys: keys, limits: configuration.providerTokens, wallMs: environment.nowMs,
       steadyMs: environment.steadyMs)
-    try await learn(store)
     let own = try apnsSender(group)
     let caller = try APNsCaller(configuration.sender, group: group, environment: senderEnvironment)
     let routing = SigningRouting(
@@ -132,20 +131,26 @@ final class PushDelivery: Sendable {
     try APNsSender(configuration.sender, group: group, environment: senderEnvironment, signal: notifier.signal)
   }
 
-  /// Loads what the first push requires: routes, the count, and the greatest id, which new ids must exceed.
-  private func learn(_ store: Store) async throws {
+  /// Loads what the first push requires: revoked keys, routes, the count, and the greatest id, which new ids must
+  /// exceed.
+  ///
+  /// Call it again when this process takes over the delivery from another one.
+  func learn(_ store: Store) async throws {
     try await store.read { transaction in
+      for key in try transaction.revokedKeys() { keys.revoke(key) }
       notifier.learn(try PushTable.routes(transaction))
       let (count, last) =
         try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {
           (try $0.integer(0), try $0.textIfPresent(1))
         } ?? (0, nil)
       notifier.recounted(count)
-      let lanes = try transaction.query(
-        PushTable.lanesSQL, [.int(QueueHints.lanesMax + 1)], rowsMax: QueueHints.lanesMax + 1
-      ) { (lane: try $0.text(0), isCrowded: try $0.bool(1)) }
-      let hasDeadLetters = try transaction.queryOne(DeadLetters.anySQL) { _ in true } ?? false
-      notifier.hint { $0.learn(lanes: lanes, hasDeadLetters: hasDeadLetters) }
+      if !store.isShared {
+        let lanes = try transaction.query(
+          PushTable.lanesSQL, [.int(QueueHints.lanesMax + 1)], rowsMax: QueueHints.lanesMax + 1
+        ) { (lane: try $0.text(0), isCrowded: try $0.bool(1)) }
+        let hasDeadLetters = try transaction.queryOne(DeadLetters.anySQL) { _ in true } ?? false
+        notifier.hint { $0.learn(lanes: lanes, hasDeadLetters: hasDeadLetters) }
+      }
       let lastEnded = try transaction.queryOne("SELECT max(apns_id) FROM push_ledger") { try $0.textIfPresent(0) }
       if let greatest = [last, lastEnded ?? nil].compactMap({ $0 }).max() { _ = queue.ids.next(after: greatest) }
     }

@@ -90,11 +90,18 @@ final class PushDispatcher: Sendable {
   var inFlightCount: Int { state.withLock { $0.inFlight.count } }
 
   /// Runs until the task is cancelled. A round that fails in the store is retried.
-  func run() async {
+  ///
+  /// - Parameter prepare: Runs before the first round.
+  func run(prepare: () async throws -> Void = {}) async {
+    // A process that has delivered in the meantime may have left pushes behind.
+    state.withLock { $0.mustRecover = true }
+    var isPrepared = false
     await notifier.signal.runRounds(
       retryMs: limits.pollMs, failed: { environment.log("delivery round failed: \($0)") }
     ) {
-      try await round() > 0 ? nil : max(1, pauseMs())
+      if !isPrepared { try await prepare() }
+      isPrepared = true
+      return try await round() > 0 ? nil : max(1, pauseMs())
     }
   }
 

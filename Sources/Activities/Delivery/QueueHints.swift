@@ -1,5 +1,8 @@
 /// Hints that spare most pushes a query for other pushes of their lane and for dead letters. Pure.
 ///
+/// On a database that other processes may use, they are never learned: every lane may hold a push, and there may be
+/// dead letters.
+///
 /// Hints err on one side only: a stored row is always known, even if the write that added it was rolled back. A removal
 /// counts only after its transaction commits.
 struct QueueHints: Sendable {

@@ -25,7 +25,12 @@ final class RunningDelivery: Sendable {
   }
 
   /// Sends pushes until the task is cancelled.
-  func run() async { await dispatcher.run() }
+  func run() async {
+    await dispatcher.run { [delivery, store] in
+      // Another process may have delivered in the meantime.
+      if store.isShared { try await delivery.learn(store) }
+    }
+  }
 
   /// Waits for outstanding responses, then closes the connections. Call it after `run` has ended.
   func finish(timeoutMs: Int64) async {
