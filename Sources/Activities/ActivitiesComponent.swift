@@ -129,7 +129,7 @@ public final class ActivitiesComponent: Sendable {
     _ reportSignal: WakeSignal
   ) -> StoreConfiguration {
     var configuration = configuration
-    configuration.onBegin = {
+    configuration.onBegin = { _ in
       stateWriter.pending.begin()
       stateWriter.notifier.begin()
       deliveryNotifier.begin()

@@ -50,7 +50,7 @@ public final class AttendanceComponent: Sendable {
     let noticeSignal = notices == nil ? nil : CommitSignal()
     let widgetSignal = widgets == nil ? nil : CommitSignal()
     var configuration = configuration
-    configuration.onBegin = { heads.begin() }
+    configuration.onBegin = { _ in heads.begin() }
     configuration.beforeCommit = { try heads.complete($0) }
     configuration.changedNames = { notifier.changedMembers }
     configuration.foreignObserver = { changes in

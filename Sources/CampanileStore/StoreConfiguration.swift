@@ -44,8 +44,11 @@ public struct StoreConfiguration: Sendable {
   /// Maximum size of the file; a change beyond it fails with `diskFull`. Nil: limited by the disk only.
   public var sizeBytesMax: Int64?
   /// Called on the writer's thread when a transaction begins, including a restart after a failed write. Discard
-  /// anything that writes have left behind for the commit, because their transaction was rolled back.
-  public var onBegin: (@Sendable () -> Void)?
+  /// anything that writes have left behind, because their transaction was rolled back.
+  ///
+  /// With `true`, the transaction begins with what this store's last commit has left: what is remembered of a commit
+  /// that was successful is still true.
+  public var onBegin: (@Sendable (_ continues: Bool) -> Void)?
   /// Runs on the writer's thread before each commit, in its transaction and after all its writes, for work done once
   /// for all of them. If it throws, all these writes fail.
   public var beforeCommit: (@Sendable (WriteTransaction) throws -> Void)?

@@ -67,7 +67,7 @@ public final class NotificationsComponent: Sendable {
     let notifier = CommitNotifier(hub: hub, nowMs: nowMs)
     self.notifier = notifier
     var configuration = configuration
-    configuration.onBegin = { notifier.begin() }
+    configuration.onBegin = { notifier.begin(continues: $0) }
     configuration.beforeCommit = { try notifier.complete($0) }
     let (observer, signals) = (configuration.observer, [searchSignal, alertSignal, summarySignal])
     configuration.changedNames = { notifier.alarms.changedUsers }
@@ -77,7 +77,7 @@ public final class NotificationsComponent: Sendable {
       ChangedUsersWatch.notify(followers)
     }
     configuration.observer = { commit in
-      notifier.committed()
+      notifier.committed(isKept: commit.failure == nil)
       for signal in signals { signal.notify() }
       ChangedUsersWatch.notify(followers)
       observer?(commit)

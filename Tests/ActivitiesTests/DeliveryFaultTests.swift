@@ -84,7 +84,7 @@ import Testing
           nowMs: { Int64(Date().timeIntervalSince1970 * 1_000) },
           steadyMs: { Int64((ContinuousClock.now - start) / .milliseconds(1)) },
           random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
-      store.onBegin = { delivery.notifier.begin() }
+      store.onBegin = { _ in delivery.notifier.begin() }
       store.beforeCommit = { try delivery.notifier.complete($0) }
       store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
       self.delivery = delivery

@@ -140,7 +140,7 @@ final class DeliveryHarness: Sendable {
         nowMs: { clock.nowMs }, steadyMs: { clock.nowMs }, random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
     self.delivery = delivery
     var store = try TestStore.configuration("\(path)/activities.sqlite")
-    store.onBegin = { delivery.notifier.begin() }
+    store.onBegin = { _ in delivery.notifier.begin() }
     store.beforeCommit = { try delivery.notifier.complete($0) }
     store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
     self.store = try Store(store, migrations: DeliveryMigrations.all)

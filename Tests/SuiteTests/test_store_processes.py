@@ -79,3 +79,23 @@ def test_timers_run_once_and_survive_their_process(pair):
         time.sleep(1)
         assert titles() == sorted(f"n{number}" for number in range(30))
         assert link.ask("NotificationsService/ListBuckets", {})["buckets"][0]["unreadCount"] == 30
+
+
+def test_a_publication_sees_what_another_process_has_just_changed(pair):
+    first, second = pair("campanile-notifications")
+    service = "NotificationsService/"
+    with Link(first.port) as publisher, Link(second.port) as owner:
+        def publish(bucket):
+            return publisher.ask(service + "CreateNotification", {"notification": {"bucketId": bucket, "title": "n"}})["notification"]
+
+        buckets = [owner.ask(service + "CreateBucket", {"bucket": {"name": name}})["bucket"]["id"] for name in "ab"]
+        for is_muted in [True, False] * 5:
+            # The publisher remembers the buckets, and then expects to be the only writer.
+            for number in range(12):
+                publish(buckets[number % 2])
+            owner.ask(service + "UpdateBucketSettings", {
+                "settings": {"bucketId": buckets[0], "isMuted": is_muted}, "updateMask": "isMuted"})
+            assert ("SUPPRESSED" in publish(buckets[0])["deliveryState"]) == is_muted
+            assert "SUPPRESSED" not in publish(buckets[1])["deliveryState"]
+        counts = {one["id"]: one["unreadCount"] for one in owner.ask(service + "ListBuckets", {})["buckets"]}
+        assert counts == dict.fromkeys(buckets, 10 * 7)

@@ -12,6 +12,8 @@ extension PostgreSQLConnection {
   ///
   /// If the connection is lost before the answer, the outcome is looked up.
   func commit() throws(StoreError) {
+    // Without a statement, only the lane tells that nothing has changed since.
+    if stage == .requested, continues { try begin() }
     guard stage == .open else { return endTransaction() }
     guard role == .writer else { return try endReading() }
     try refuseIfAborted()
@@ -46,6 +48,7 @@ extension PostgreSQLConnection {
   private func judgeTag() throws(StoreError) {
     if let answer = session.commitAnswer, answer.tag == "COMMIT" {
       endTransaction()
+      lane.committed()
       guard let warning = answer.warning else { return }
       throw StoreError(
         .unavailable, "the commit is not confirmed by the standby: \(warning)", path: place, engineCode: "01000")

@@ -23,7 +23,9 @@ extension PostgreSQLConnection {
     changeMark += 1
     let error = failure.error
     switch failure.command.kind {
-    case .begin, .lane, .fence:
+    case .follow where error.engineCode == "22012":
+      return overtaken()
+    case .begin, .lane, .follow, .fence:
       // Without its lane, the whole transaction is lost.
       return session.end(
         with: StoreError(.unavailable, Self.explainLane(failure), path: place, engineCode: error.engineCode))

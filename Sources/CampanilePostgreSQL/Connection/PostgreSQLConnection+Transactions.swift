@@ -12,12 +12,14 @@ extension PostgreSQLConnection {
     refreshSize()
     if session.lost != nil { try ensureAlive() }
     request()
+    lane.begin()
   }
 
   func beginReading() throws(StoreError) { request() }
 
   /// Begins a migration. It excludes the writers of all processes, waits for another migration, and may take its time.
   func beginMigrating() throws(StoreError) {
+    lane = LanePosition()
     try beginWriting()
     session.silenceMsMax = opener.limits.migrationSilenceMsMax
     try begin(waitingForLocks: true)
@@ -37,7 +39,7 @@ extension PostgreSQLConnection {
     token += 1
     try control(.beginWriting, .begin)
     if waitingForLocks { try session.send(Command(kind: .begin), text: "SET LOCAL lock_timeout = 0") }
-    try control(.takeLane, .lane)
+    try takeLane()
     try laneParameters.fill([.integer(session.number), .integer(token)], [.int8, .int8])
     try session.send(Command(kind: .fence), ControlStatement.recordCommit.name, laneParameters)
   }

@@ -22,6 +22,8 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   var abortedBy: StoreError?
   /// The number of transactions that this connection has begun.
   var token: Int64 = 0
+  /// What is known of the lane's head.
+  var lane = LanePosition()
   var sizeKnownUntil = ContinuousClock.now
   /// The answers to queries asked ahead in this transaction.
   var answers: [SQLQuery: AheadAnswer] = [:]
@@ -52,6 +54,7 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
     statements.removeAll()
     discarded = DiscardedNames()
     session = fresh
+    lane = LanePosition()
     opener.counters.addReconnect()
   }
 

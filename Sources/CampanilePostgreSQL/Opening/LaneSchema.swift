@@ -24,6 +24,12 @@ enum LaneSchema {
 
   static let takeLane = "UPDATE store_lanes SET head = head + 1 WHERE lane = 0 RETURNING head"
 
+  /// Takes the lane with the head of the last commit, and otherwise fails with `division_by_zero`.
+  static let followLane = """
+    WITH taken AS (UPDATE store_lanes SET head = head + 1 WHERE lane = 0 AND head = $1 RETURNING head)
+    SELECT coalesce(max(head), 0) / count(*) FROM taken
+    """
+
   /// Fails with `division_by_zero` if the session was fenced. A statement of its own, because it must not use the
   /// snapshot from before the wait for the lane.
   static let recordCommit = """

@@ -15,7 +15,7 @@ public final class AlarmSchedule: Sendable {
     var sealed: Set<String> = []
     var earliestMs: Int64?
     var planMs = Int64.max
-    /// The last sequence of the change log; nil until the running transaction has read it.
+    /// The last sequence of the change log; nil if it must be read.
     var sequence: Int64?
   }
 
@@ -28,6 +28,9 @@ public final class AlarmSchedule: Sendable {
 
   /// Runs when a transaction begins, because an earlier one may have been undone.
   public func begin() { state.withLock { $0.sequence = nil } }
+
+  /// Whether the next entry of the change log needs no query.
+  public var knowsSequence: Bool { state.withLock { $0.sequence != nil } }
 
   /// Appends a user's change to the log by `insert`, which gets its sequence, and marks the user as changed.
   public func log(_ user: String, _ transaction: WriteTransaction, _ insert: (Int64) throws -> Void) throws {

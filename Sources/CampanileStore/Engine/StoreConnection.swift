@@ -44,6 +44,14 @@ package protocol StoreConnection: AnyObject, Sendable {
   /// - Parameter waits: Whether to wait for all results, so that each failure belongs to the write that ends.
   func endWrite(waits: Bool) throws(StoreError)
 
+  /// Whether the transaction begins with what this connection has committed last, so that what the caller remembers of
+  /// that is still true. An engine may be wrong about it. It then reports a deferred failure, at the commit at the
+  /// latest, and does not continue when the transaction begins anew.
+  var continues: Bool { get }
+  /// Waits until it is certain that the transaction `continues`, before a result that would not be committed.
+  func confirmContinuation()
+  /// Whether the deferred failure is just that another process has committed.
+  var isOvertaken: Bool { get }
   /// Whether a transaction is open. False after the engine itself ended one.
   var isInTransaction: Bool { get }
   /// A number that differs after every change and every failed statement.

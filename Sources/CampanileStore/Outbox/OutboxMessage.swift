@@ -49,15 +49,16 @@ extension WriteTransaction {
       "UPDATE store_counters SET value = value + 1 WHERE name = 'outbox.pending' AND value < $1",
       [.integer(pendingMax)],
       orThrow: StoreError(.overloaded, "\(pendingMax) messages are pending in the outbox"))
-    try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
-  }
-
-  private func insertMessage(
-    topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext?
-  ) throws {
     try execute(
       "UPDATE store_counters SET value = value + 1 WHERE name = 'outbox.sequence'",
       orThrow: StoreError(.corrupt, "the counter outbox.sequence is missing"))
+    try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
+  }
+
+  /// Inserts a message with the sequence that the counter has.
+  private func insertMessage(
+    topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext?
+  ) throws {
     // Random instead of the sequence, because a database restored from a backup reuses sequences.
     let id = HexadecimalDigits(.random(in: .min ... .max)).text + HexadecimalDigits(.random(in: .min ... .max)).text
     try execute(
@@ -78,7 +79,12 @@ extension WriteTransaction {
   ) throws {
     let condition = "topic = $1 AND message_key = $2 AND is_dead = 0"
     let arguments: [SQLValue] = [.text(topic), .text(key)]
-    try addPending("1 - (SELECT count(*) FROM store_outbox WHERE \(condition))", arguments)
+    try execute(
+      """
+      UPDATE store_counters SET value = value + 1 - CASE name WHEN 'outbox.sequence' THEN 0 ELSE
+        (SELECT count(*) FROM store_outbox WHERE \(condition)) END
+      WHERE name IN ('outbox.pending', 'outbox.sequence')
+      """, arguments, orThrow: StoreError(.corrupt, "the counters of the outbox are missing"))
     try execute("DELETE FROM store_outbox WHERE \(condition)", arguments)
     try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
   }

@@ -18,9 +18,15 @@ public struct ReadAhead: Sendable {
   /// several waiting writes with the same subject, only the first asks ahead.
   public var subject: String?
   public var queries: [SQLQuery]
+  /// Whether the body needs no answer to a query, because an earlier commit has left it in memory. Called on the
+  /// writer's thread.
+  private let isKnown: (@Sendable (SQLQuery) -> Bool)?
 
-  public init(subject: String?, _ queries: [SQLQuery]) {
+  public init(subject: String?, _ queries: [SQLQuery], isKnown: (@Sendable (SQLQuery) -> Bool)? = nil) {
     self.subject = subject
     self.queries = queries
+    self.isKnown = isKnown
   }
+
+  var unknownQueries: [SQLQuery] { isKnown.map { isKnown in queries.filter { !isKnown($0) } } ?? queries }
 }

@@ -28,6 +28,10 @@ extension SQLiteConnection {
 
   /// False also after SQLite itself rolled a transaction back because of an I/O error.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+  /// Only one process has the file, and one connection writes.
+  var continues: Bool { true }
+  func confirmContinuation() {}
+  var isOvertaken: Bool { false }
   var changeMark: Int64 { sqlite3_total_changes64(handle) }
   /// Every failure is thrown by the statement that failed.
   var hasDeferredFailure: Bool { false }

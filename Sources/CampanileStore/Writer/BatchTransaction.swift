@@ -3,7 +3,8 @@
 /// Writes join without savepoints, which would cost as much as a small write. A write that fails before it changes
 /// anything leaves nothing to undo. A write that fails later restarts the transaction: the joined writes run again, and
 /// every further write gets a savepoint, so that faulty writes cannot cause another restart. The same happens when an
-/// engine reports late that a statement failed, because it may be any write's.
+/// engine reports late that a statement failed, because it may be any write's. If the cause is only that another process
+/// has committed in the meantime, they run again without savepoints.
 struct BatchTransaction {
   let connection: any StoreConnection
   /// Writes whose changes are in the transaction, to be acknowledged after the commit.
@@ -13,13 +14,13 @@ struct BatchTransaction {
   private var usesSavepoints = false
   /// The number of next writes whose queries were asked, or will run without.
   private var askedCount = 0
-  private let onBegin: (@Sendable () -> Void)?
+  private let onBegin: (@Sendable (Bool) -> Void)?
 
-  init(_ connection: any StoreConnection, onBegin: (@Sendable () -> Void)?) throws(StoreError) {
+  init(_ connection: any StoreConnection, onBegin: (@Sendable (Bool) -> Void)?) throws(StoreError) {
     self.connection = connection
     self.onBegin = onBegin
     try connection.beginWriting()
-    onBegin?()
+    onBegin?(connection.continues)
   }
 
   /// Sends the first queries of a write and of those that follow it, up to the first one whose queries are not known.
@@ -28,14 +29,14 @@ struct BatchTransaction {
   mutating func askAhead(_ item: PendingWrite, _ following: ArraySlice<PendingWrite>) {
     if askedCount > 0 { return askedCount -= 1 }
     guard !usesSavepoints, let first = item.ahead else { return }
-    var queries = first.queries
+    var queries = first.unknownQueries
     var subjects: Set<String> = first.subject.map { [$0] } ?? []
     for next in following {
       guard let ahead = next.ahead else { break }
       askedCount += 1
       // An earlier one with the same subject will have changed what this one reads.
       if let subject = ahead.subject, !subjects.insert(subject).inserted { continue }
-      queries += ahead.queries
+      queries += ahead.unknownQueries
     }
     connection.askAhead(queries)
   }
@@ -54,6 +55,8 @@ struct BatchTransaction {
       try item.run(in: transaction)
       try connection.endWrite(waits: usesSavepoints)
     } catch {
+      // The cause may be something that another process has changed since.
+      if connection.continues { connection.confirmContinuation() }
       if connection.hasDeferredFailure, !usesSavepoints { return try beginAnew(with: item) }
       let hasChanged = connection.changeMark != markBefore
       return try undo(item, error, hasSavepoint: hasSavepoint, hasChanged: hasChanged)
@@ -69,16 +72,15 @@ struct BatchTransaction {
   mutating func finish(
     _ completion: (@Sendable (WriteTransaction) throws -> Void)?, _ willCommit: () throws(StoreError) -> Void
   ) throws(StoreError) {
-    do throws(StoreError) {
-      try complete(completion)
-      try willCommit()
-      try connection.commit()
-    } catch {
-      guard connection.hasDeferredFailure, !usesSavepoints else { throw error }
-      try beginAnew(with: nil)
-      try complete(completion)
-      try willCommit()
-      try connection.commit()
+    while true {
+      do throws(StoreError) {
+        try complete(completion)
+        try willCommit()
+        return try connection.commit()
+      } catch {
+        guard connection.hasDeferredFailure, !usesSavepoints else { throw error }
+        try beginAnew(with: nil)
+      }
     }
   }
 
@@ -114,13 +116,14 @@ struct BatchTransaction {
   /// Runs all joined writes again, and then `item`. If that throws, all of them are in `joined`, to be notified.
   private mutating func beginAnew(with item: PendingWrite?) throws(StoreError) {
     if let item { joined.append(item) }
+    let isOvertaken = connection.isOvertaken
     connection.rollBack()
     try connection.beginWriting()
-    onBegin?()
+    onBegin?(connection.continues)
     let again = joined
     joined = []
     // A write that fails in its second run, when nothing has joined yet, must not clear this.
-    if !again.isEmpty { usesSavepoints = true }
+    if !again.isEmpty, !isOvertaken { usesSavepoints = true }
     for (index, item) in again.enumerated() {
       do throws(StoreError) {
         try add(item)

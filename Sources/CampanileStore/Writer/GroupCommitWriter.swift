@@ -164,8 +164,11 @@ final class GroupCommitWriter: Sendable {
       observe(transaction, begun, committing, error)
       return error
     }
+    // The names belong to this commit until the observer runs. Other processes hear of it after the callers.
+    let changes = signal == nil ? nil : configuration.changedNames?() ?? .all
     observe(transaction, begun, committing, nil)
     for item in transaction.joined { item.finish(nil) }
+    if let changes { signal?.announce(changes) }
     return nil
   }
 
@@ -180,7 +183,6 @@ final class GroupCommitWriter: Sendable {
       commitNs: (now - committing).nanoseconds, pendingWrites: queue.count, failure: failure)
     gathering.note(commit, writesMax: configuration.batchWritesMax)
     metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count) }
-    if failure == nil, let signal { signal.announce(configuration.changedNames?() ?? .all) }
     configuration.observer?(commit)
   }
 

@@ -7,9 +7,12 @@ import CampanileStore
 
 /// The columns of a user's bucket row that publishing needs.
 struct BucketState: Sendable, Hashable {
+  /// Reads the user's row as well, because publishing needs both.
   static let selectSQL = """
-    SELECT owner_id, role, share_expires_at_ms, share_count, is_muted, snoozed_until_ms, quiet_hours_json
-    FROM buckets WHERE user_id = $1 AND id = $2 AND deleted_at_ms IS NULL
+    SELECT b.owner_id, b.role, b.share_expires_at_ms, b.share_count, b.is_muted, b.snoozed_until_ms, b.quiet_hours_json,
+      u.notification_count, u.has_quiet_hours, u.settings_json
+    FROM buckets b LEFT JOIN users u ON u.user_id = b.user_id
+    WHERE b.user_id = $1 AND b.id = $2 AND b.deleted_at_ms IS NULL
     """
   static func query(_ id: String, of user: String) -> SQLQuery { SQLQuery(selectSQL, [.text(user), .text(id)]) }
 
@@ -74,21 +77,29 @@ struct UserState: Sendable, Hashable {
   /// Nil unless the user has quiet hours or a time zone.
   var settings: UserSettings?
 
-  init(_ row: borrowing SQLRow) throws {
-    notificationCount = try row.integer(0)
-    guard try row.bool(1), !row.isNull(2) else { return }
-    settings = try StoredJSON.message(UserSettings.self, row, 2, "settings_json")
+  /// - Parameter first: The number of the first column.
+  init(_ row: borrowing SQLRow, at first: Int = 0) throws {
+    notificationCount = try row.integer(first)
+    guard try row.bool(first + 1), !row.isNull(first + 2) else { return }
+    settings = try StoredJSON.message(UserSettings.self, row, first + 2, "settings_json")
   }
 }
 
-/// The users and buckets that one transaction has read while publishing, and the counts to add at its end.
+/// The users and buckets that publications have read, and the counts to add at the end of the transaction.
+///
+/// Transactions that follow one another continue with it, so that they need not read the same again.
 struct PublishingContext {
+  /// Age at which everything is read again, also because an operator may change rows by hand.
+  private static let ageMsMax: Int64 = 1_000
+  private static let usersMax = 1_000
+
   private struct BucketKey: Hashable {
     var user: String
     var bucketID: String
   }
 
   private(set) var nowMs: Int64
+  private let createdMs: Int64
   let notificationsMax: Int
   /// The number of copies that this transaction may still create.
   private(set) var copiesLeft: Int
@@ -99,6 +110,7 @@ struct PublishingContext {
 
   init(nowMs: Int64, limits: NotificationsLimits) {
     self.nowMs = nowMs
+    createdMs = nowMs
     notificationsMax = limits.notificationsPerUserMax
     copiesLeft = limits.copiesPerCallMax
   }
@@ -109,9 +121,23 @@ struct PublishingContext {
     copiesLeft = limits.copiesPerCallMax
   }
 
+  /// Whether a transaction may continue with the context of the one before.
+  func isKept(nowMs: Int64) -> Bool {
+    (createdMs...createdMs + Self.ageMsMax).contains(nowMs) && users.count <= Self.usersMax
+      && buckets.count <= Self.usersMax && members.isEmpty
+  }
+
+  /// Whether the answer to `BucketState.query` is known.
+  func knows(_ query: SQLQuery) -> Bool {
+    guard case .text(let user)? = query.arguments.first, case .text(let bucketID)? = query.arguments.last,
+      query.sql == BucketState.selectSQL
+    else { return false }
+    return buckets[BucketKey(user: user, bucketID: bucketID)] != nil
+  }
+
   mutating func user(_ id: String, _ transaction: WriteTransaction) throws -> UserState? {
     if let known = users[id] { return known }
-    let state = try transaction.queryOne(UserState.query(id), UserState.init)
+    let state = try transaction.queryOne(UserState.query(id)) { try UserState($0) }
     users[id] = .some(state)
     return state
   }
@@ -119,7 +145,10 @@ struct PublishingContext {
   mutating func bucket(_ id: String, of user: String, _ transaction: WriteTransaction) throws -> BucketState? {
     let key = BucketKey(user: user, bucketID: id)
     if let known = buckets[key] { return known }
-    let state = try transaction.queryOne(BucketState.query(id, of: user)) { try BucketState($0) }
+    let state = try transaction.queryOne(BucketState.query(id, of: user)) { row in
+      if users[user] == nil { users[user] = .some(row.isNull(7) ? nil : try UserState(row, at: 7)) }
+      return try BucketState(row)
+    }
     buckets[key] = .some(state)
     return state
   }
@@ -161,11 +190,16 @@ struct PublishingContext {
     added[BucketKey(user: user, bucketID: bucketID), default: CountChange()] += change
   }
 
-  /// Writes the counts. Call exactly once, at the end of the transaction.
-  func finish(_ transaction: WriteTransaction) throws {
+  /// Writes the counts, at the end of the transaction.
+  mutating func finish(_ transaction: WriteTransaction) throws {
+    defer { added = [:] }
     for (user, keys) in Dictionary(grouping: added, by: { $0.key.user }) {
       let changes = keys.map { ($0.key.bucketID, $0.value) }
       try transaction.addCounts(Dictionary(uniqueKeysWithValues: changes), user: user)
+      if case .some(.some(var state)) = users[user] {
+        state.notificationCount += changes.reduce(0) { $0 + $1.1.notifications }
+        users[user] = state
+      }
     }
   }
 }

@@ -44,10 +44,10 @@ extension SQLiteNotificationsRepository {
   /// The publications of a commit share what the first of them has read, so that none needs another one's queries.
   private func ahead(_ draft: NotificationDraft, user: String, _ idempotency: IdempotentRequest?) -> ReadAhead {
     let queries = [
-      idempotency?.key.query, BucketState.query(draft.notification.bucketId, of: user), UserState.query(user),
+      idempotency?.key.query, BucketState.query(draft.notification.bucketId, of: user),
       SQLQuery(ChangeLogTable.lastSQL),
     ]
-    return ReadAhead(subject: nil, queries.compactMap { $0 })
+    return ReadAhead(subject: nil, queries.compactMap { $0 }) { [notifier] in notifier.knows($0) }
   }
 
   func createNotifications(

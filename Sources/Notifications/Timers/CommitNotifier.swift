@@ -13,8 +13,10 @@ final class CommitNotifier: Sendable {
 
   let alarms: AlarmSchedule
   /// The context shared by single publications of one commit, so that all of them together read state and update counts
-  /// once. Only the writer's thread uses it; the lock satisfies the compiler.
+  /// once. The next commit continues with it. Only the writer's thread uses it; the lock satisfies the compiler.
   private let publishing = Mutex<PublishingContext?>(nil)
+  /// Whether the last transaction was committed.
+  private let isKept = Mutex(false)
   private let nowMs: @Sendable () -> Int64
   /// For each user changed in this commit by a sampled call, the trace of the latest such call.
   private let traces = Mutex<[String: TraceContext]>([:])
@@ -24,10 +26,17 @@ final class CommitNotifier: Sendable {
     self.nowMs = nowMs
   }
 
-  /// Discards the state of an earlier transaction when a new one begins.
-  func begin() {
-    alarms.begin()
-    publishing.withLock { $0 = nil }
+  /// Discards the state of an earlier transaction when a new one begins, unless it `continues` one that was committed.
+  func begin(continues: Bool) {
+    let keeps = isKept.withLock { isKept in
+      defer { isKept = false }
+      return continues && isKept
+    }
+    let hasContext = publishing.withLock { context in
+      if !keeps || context?.isKept(nowMs: nowMs()) != true { context = nil }
+      return context != nil
+    }
+    if !hasContext { alarms.begin() }
     traces.withLock { if !$0.isEmpty { $0 = [:] } }
   }
 
@@ -46,7 +55,9 @@ final class CommitNotifier: Sendable {
 
   /// Writes the counts that publications of this commit have deferred. Call before every write that reads or changes
   /// buckets.
-  func settle(_ transaction: WriteTransaction) throws { try takeContext()?.finish(transaction) }
+  func settle(_ transaction: WriteTransaction) throws {
+    if var context = takeContext() { try context.finish(transaction) }
+  }
 
   /// Appends a user's change to the log by `insert`, which gets its sequence, and marks the user as changed.
   func log(_ user: String, _ transaction: WriteTransaction, _ insert: (Int64) throws -> Void) throws {
@@ -67,9 +78,18 @@ final class CommitNotifier: Sendable {
   /// Records that a timer was set.
   func scheduled(_ dueMs: Int64) { alarms.scheduled(dueMs) }
 
+  /// Whether publications need no answer to a query.
+  func knows(_ query: SQLQuery) -> Bool {
+    if query.sql == ChangeLogTable.lastSQL { return alarms.knowsSequence }
+    return publishing.withLock { $0?.knows(query) ?? false }
+  }
+
   /// Runs before the commit: enqueues a summary message for each user whose unread summary may have changed.
   func complete(_ transaction: WriteTransaction) throws {
-    try settle(transaction)
+    if var context = takeContext() {
+      try context.finish(transaction)
+      share(context)
+    }
     let traces = traces.withLock { $0 }
     for user in alarms.seal().sorted() {
       // Bounded by the number of users: one message each.
@@ -79,5 +99,8 @@ final class CommitNotifier: Sendable {
   }
 
   /// Runs after every commit, successful or not: wakes the watches and the timer loop. A spurious wake-up is harmless.
-  func committed() { alarms.committed() }
+  func committed(isKept: Bool) {
+    self.isKept.withLock { $0 = isKept }
+    alarms.committed()
+  }
 }

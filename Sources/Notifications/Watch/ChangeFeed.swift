@@ -21,7 +21,6 @@ struct ChangeFeed: Sendable {
   let name: String
   private let store: Store
 
-  static let lowestSQL = ChangeLogTable.cursorsSQL
   static let cursorSQL = "SELECT sequence FROM change_cursors WHERE feed = $1"
   static let entriesSQL = """
     SELECT \(NotificationChangeLog.columns), user_id, trace FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2
