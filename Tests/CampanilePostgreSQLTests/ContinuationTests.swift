@@ -4,7 +4,7 @@ import PostgreSQLServer
 import Synchronization
 import Testing
 
-/// What writes remember of the rows that they have changed, for as long as a store allows.
+/// The rows that writes have changed, remembered for as long as the store allows.
 private final class Memory: Sendable {
   private struct State {
     var bodies: [String: String] = [:]
@@ -119,7 +119,8 @@ struct ContinuationTests {
         for index in 0..<20 {
           group.addTask {
             await storeError {
-              if index == 7 { try await store.insert("a") } else { try await store.write { try memory.extend("a", $0) } }
+              if index == 7 { return try await store.insert("a") }
+              try await store.write { try memory.extend("a", $0) }
             }
           }
         }

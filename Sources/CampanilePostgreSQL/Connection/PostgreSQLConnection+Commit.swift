@@ -12,7 +12,7 @@ extension PostgreSQLConnection {
   ///
   /// If the connection is lost before the answer, the outcome is looked up.
   func commit() throws(StoreError) {
-    // Without a statement, only the lane tells that nothing has changed since.
+    // Without a statement, only the lane shows whether something has changed since.
     if stage == .requested, continues { try begin() }
     guard stage == .open else { return endTransaction() }
     guard role == .writer else { return try endReading() }

@@ -1,6 +1,6 @@
 import CampanileStore
 
-/// What a writer knows of its lane's head, the number of commits by all processes.
+/// The lane's head, the number of commits by all processes, as far as a writer knows it.
 struct LanePosition {
   /// Own commits in succession after which the next one is expected to follow, too. Where processes take turns, a wrong
   /// guess would cost a second run of the transaction each time.

@@ -22,7 +22,7 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   var abortedBy: StoreError?
   /// The number of transactions that this connection has begun.
   var token: Int64 = 0
-  /// What is known of the lane's head.
+  /// The lane's head, as far as it is known.
   var lane = LanePosition()
   var sizeKnownUntil = ContinuousClock.now
   /// The answers to queries asked ahead in this transaction.

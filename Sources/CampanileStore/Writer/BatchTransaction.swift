@@ -3,8 +3,8 @@
 /// Writes join without savepoints, which would cost as much as a small write. A write that fails before it changes
 /// anything leaves nothing to undo. A write that fails later restarts the transaction: the joined writes run again, and
 /// every further write gets a savepoint, so that faulty writes cannot cause another restart. The same happens when an
-/// engine reports late that a statement failed, because it may be any write's. If the cause is only that another process
-/// has committed in the meantime, they run again without savepoints.
+/// engine reports late that a statement failed, because it may be any write's. If the only cause is a commit of another
+/// process in the meantime, they run again without savepoints.
 struct BatchTransaction {
   let connection: any StoreConnection
   /// Writes whose changes are in the transaction, to be acknowledged after the commit.
