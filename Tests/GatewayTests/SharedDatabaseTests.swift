@@ -49,7 +49,7 @@ import Testing
     var configuration = StoreConfiguration(path: "")
     peers.attach(to: &configuration)
     peers.changed("a")
-    configuration.onBegin?()
+    configuration.onBegin?(false)
     peers.changed("b")
     #expect(configuration.changedNames?() == .some(["b"]))
     #expect(peers.takeForeign() == .some([]))

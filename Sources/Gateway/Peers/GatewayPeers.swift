@@ -27,7 +27,7 @@ public final class GatewayPeers: Sendable {
 
   /// Prepares the configuration of the gateway's store. Call it before the store is opened.
   public func attach(to configuration: inout StoreConfiguration) {
-    configuration.onBegin = { self.state.withLock { $0.own.removeAll(keepingCapacity: true) } }
+    configuration.onBegin = { _ in self.state.withLock { $0.own.removeAll(keepingCapacity: true) } }
     configuration.changedNames = { .some(self.state.withLock { $0.own }) }
     configuration.foreignObserver = { changes in
       self.state.withLock { $0.foreign.add(changes, namesMax: Self.namesMax) }
