@@ -30,4 +30,5 @@ extension Reason {
   public static let etagMismatch = Reason(rawValue: "ETAG_MISMATCH")
   public static let tokenTooOld = Reason(rawValue: "TOKEN_TOO_OLD")
   public static let watchesExhausted = Reason(rawValue: "WATCHES_EXHAUSTED")
+  public static let recordDamaged = Reason(rawValue: "RECORD_DAMAGED")
 }
