@@ -260,7 +260,7 @@ let testTargets = [
 
 let package = Package(
   name: "campanile",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   // Clients import CampanileMessages and what it needs: CampanileBase, CampanileCall and CampanileCodec, without any
   // other package. The package in Benchmarks imports most of them.
   products: [

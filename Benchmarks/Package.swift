@@ -17,7 +17,7 @@ let nio: [Target.Dependency] = [
 
 let package = Package(
   name: "campanile-benchmarks",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "campanile", path: ".."),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),

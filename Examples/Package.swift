@@ -17,7 +17,7 @@ func example(_ name: String, uses products: String...) -> Target {
 
 let package = Package(
   name: "campanile-examples",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [
     // Without the trait TLS, so that BoringSSL is not built.
     .package(name: "campanile", path: "..", traits: ["RPC"]),

@@ -12,7 +12,7 @@ let settings: [SwiftSetting] = [
 // All sources are links.
 let package = Package(
   name: "server-decoding",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   targets: [
     .target(name: "CampanileBase", exclude: ["Metrics", "Network", "Tasks", "Tracing"], swiftSettings: settings),
     .target(name: "CampanileCodec", dependencies: ["CampanileBase"], swiftSettings: settings),

@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
   name: "hello",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),

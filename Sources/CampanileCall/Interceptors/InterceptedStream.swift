@@ -16,7 +16,7 @@ final class InterceptedStream: StreamTransport {
 
   /// Runs the interceptors, on this thread until they first suspend.
   func run(_ interceptors: @escaping @Sendable () async throws(RPCError) -> Void) {
-    let task = Task.immediate {
+    let task = Task.immediately {
       do throws(RPCError) {
         try await interceptors()
         outcome.set(.finished([]))

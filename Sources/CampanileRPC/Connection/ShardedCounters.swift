@@ -14,13 +14,18 @@ package final class ShardedCounters: @unchecked Sendable {
 
   package let slotCount: Int
   /// The row of each shard, allocated at its first addition; the shared row is the first.
-  private let rows = InlineArray<17, Atomic<UnsafeMutablePointer<Atomic<Int>>?>>({ _ in Atomic(nil) })
+  private let rows = UnsafeMutablePointer<Atomic<UnsafeMutablePointer<Atomic<Int>>?>>.allocate(
+    capacity: CounterShard.ownMax + 1)
 
   /// - Parameter slotCount: The number of counters, at least 1.
-  package init(slotCount: Int) { self.slotCount = max(1, slotCount) }
+  package init(slotCount: Int) {
+    self.slotCount = max(1, slotCount)
+    for shard in 0...CounterShard.ownMax { (rows + shard).initialize(to: Atomic(nil)) }
+  }
 
   deinit {
     for shard in 0...CounterShard.ownMax { Self.release(rows[shard].load(ordering: .acquiring)) }
+    rows.deallocate()
   }
 
   /// Adds to the counter at `slot`, which must be below `slotCount`.

@@ -52,7 +52,7 @@ struct CallEnvironment: Sendable {
   /// Runs a stream's handler immediately on this thread until it first suspends, and then on the loop's executor.
   func run(_ call: ServerCall, _ stream: any TaskOwner, _ body: @escaping @Sendable () async throws -> Void) {
     let environment = self
-    let task = Task.immediate(executorPreference: executor) {
+    let task = Task.immediately(on: executor) {
       do { try await body() } catch { environment.end(call, error) }
     }
     if !call.isAnswered { stream.task = task }

@@ -1,3 +1,4 @@
+import CampanileBase
 public import CampanileCodec
 
 /// A service that a server offers. Generated service protocols implement `register` with their table of methods.
@@ -53,7 +54,7 @@ public struct MethodRegistry: Sendable {
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
       // Nested closures would be allocated for each call.
-      let task = Task.immediate(executorPreference: environment.executor) {
+      let task = Task.immediately(on: environment.executor) {
         do { environment.end(call, with: try await handler(request, context)) } catch { environment.end(call, error) }
       }
       if !call.isAnswered { call.handler = UnaryHandler(call, task) }
