@@ -1,5 +1,6 @@
 import CampanilePostgreSQL
 import CampanileStore
+import Dispatch
 import PostgreSQLServer
 import Synchronization
 import Testing
@@ -11,13 +12,22 @@ private final class Memory: Sendable {
     var isKept = false
   }
   private let state = Mutex(State())
+  /// Runs once, when a transaction begins after one that was undone.
+  let restart = Mutex<(@Sendable () -> Void)?>(nil)
 
   func configure(_ configuration: inout StoreConfiguration) {
     configuration.onBegin = { continues in
-      self.state.withLock { state in
+      let isRestart = self.state.withLock { state in
+        defer { state.isKept = false }
         if !continues || !state.isKept { state.bodies = [:] }
-        state.isKept = false
+        return !state.isKept
       }
+      guard isRestart else { return }
+      let action = self.restart.withLock { restart in
+        defer { restart = nil }
+        return restart
+      }
+      action?()
     }
     configuration.observer = { commit in self.state.withLock { $0.isKept = commit.failure == nil } }
   }
@@ -128,6 +138,26 @@ struct ContinuationTests {
       }
       #expect(errors.map(\.code) == [.constraint])
       #expect(try await body("a", store) == "c" + String(repeating: "x", count: 19))
+    }
+  }
+
+  @Test("a write that is repeated after a failure of its own does not fail for a commit in between")
+  func secondRun() async throws {
+    try await withTwoStores { store, memory, other, _ in
+      memory.restart.withLock {
+        $0 = {
+          let done = DispatchSemaphore(value: 0)
+          Task {
+            try? await other.write { try $0.execute("UPDATE rows SET body = 'c' WHERE id = 'a'") }
+            done.signal()
+          }
+          done.wait()
+        }
+      }
+      let error = await storeError { try await store.insert("a") }
+      #expect(error?.code == .constraint)
+      try await store.write { try memory.extend("a", $0) }
+      #expect(try await body("a", store) == "cx")
     }
   }
 

@@ -41,6 +41,9 @@ struct LanePosition {
     head = taken
   }
 
+  /// The next transaction repeats writes one by one, and one of them would fail for a commit in the meantime.
+  mutating func rolledBack() { successionCount = 0 }
+
   mutating func overtaken() {
     head = nil
     successionCount = 0

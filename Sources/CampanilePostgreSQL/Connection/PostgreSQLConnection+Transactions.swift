@@ -50,7 +50,10 @@ extension PostgreSQLConnection {
 
   /// Undoes the transaction. If that fails, the session ends, which undoes it as well.
   func rollBack() {
-    defer { endTransaction() }
+    defer {
+      endTransaction()
+      lane.rolledBack()
+    }
     guard stage == .open, session.lost == nil else { return }
     do throws(StoreError) {
       // After a failure, the server skips everything before the next sync.
