@@ -30,6 +30,7 @@ let package = Package(
     example("chat"),
     example("file-transfer", uses: "CampanileCrypto"),
     example("interceptor", uses: "Logging"),
+    example("gateway"),
     .testTarget(
       name: "ExampleTests",
       dependencies: [

@@ -145,6 +145,11 @@ def test_interceptors_authenticate_and_propagate_deadlines():
         "UNAUTHENTICATED (KEY_UNKNOWN): the key in x-key is unknown"]
 
 
+def test_a_gateway_passes_calls_on_to_the_server_that_is_left():
+    assert lines("gateway") == [
+        "Hello, Ada!", "Ciao, Ada!", "3", "2", "1", "INVALID_ARGUMENT (FIELD_INVALID): name: must be given"]
+
+
 def test_watch_prints_every_change(suite, tmp_path):
     key = suite.key("user/watcher")
     with open(tmp_path / "out", "w") as out:
