@@ -65,7 +65,9 @@ need_protos() {
 # swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM in an environment that is the same for all scripts, because
 # SwiftPM compiles everything again after a change of any variable.
 swift_run() {
-  local name unset=(-u CI -u CONSOLE_SCREENSHOTS -u DENO_DIR -u DENO_NO_UPDATE_CHECK -u NO_COLOR -u OLDPWD -u SHLVL)
+  local name unset=(-u CI -u CONSOLE_SCREENSHOTS -u DENO_DIR -u DENO_NO_UPDATE_CHECK)
+  # Python sets LC_CTYPE for its children.
+  unset+=(-u LC_CTYPE -u NO_COLOR -u OLDPWD -u SHLVL)
   for name in "${!CAMPANILE_@}"; do unset+=(-u "$name"); done
   env "${unset[@]}" PATH="${PATH//"$root/.venv/bin:"/}" swift "$@"
 }
