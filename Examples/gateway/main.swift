@@ -23,24 +23,7 @@ struct HelloGateway: HelloServiceProtocol {
   }
 }
 
-/// A server behind the gateway.
-struct HelloService: HelloServiceProtocol {
-  let greeting: String
-
-  func greet(_ request: GreetRequest, context: CallContext) async throws -> GreetResponse {
-    if request.name.isEmpty { throw RPCError.invalidField("name", "must be given") }
-    return GreetResponse(greeting: "\(greeting), \(request.name)!")
-  }
-
-  func countDown(
-    _ request: CountDownRequest, context: CallContext, responses: ResponseSink<CountDownResponse>
-  ) async throws {
-    for number in (0..<max(0, request.from)).reversed() {
-      try await responses.send(CountDownResponse(number: number + 1))
-    }
-  }
-}
-
+// HelloService.swift is that of the example `service`.
 let english = RPCServer(services: [HelloService(greeting: "Hello")])
 let italian = RPCServer(services: [HelloService(greeting: "Ciao")])
 let ports = [try await english.start().port, try await italian.start().port]

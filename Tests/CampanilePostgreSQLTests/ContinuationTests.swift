@@ -141,7 +141,7 @@ struct ContinuationTests {
     }
   }
 
-  @Test("a write that is repeated after a failure of its own does not fail for a commit in between")
+  @Test("a write that is repeated after a failure of its own does not fail because of a commit in between")
   func secondRun() async throws {
     try await withTwoStores { store, memory, other, _ in
       memory.restart.withLock {

@@ -1,6 +1,8 @@
 import CampanileStore
 
 extension PostgreSQLConnection {
+  var asksAhead: Bool { true }
+
   func askAhead(_ queries: [SQLQuery]) {
     guard session.lost == nil, abortedBy == nil else { return }
     do throws(StoreError) {

@@ -41,7 +41,7 @@ struct LanePosition {
     head = taken
   }
 
-  /// The next transaction repeats writes one by one, and one of them would fail for a commit in the meantime.
+  /// The next transaction repeats writes one by one, and one of them would fail because of a commit in the meantime.
   mutating func rolledBack() { successionCount = 0 }
 
   mutating func overtaken() {

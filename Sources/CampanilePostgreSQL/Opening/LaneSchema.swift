@@ -39,7 +39,7 @@ enum LaneSchema {
     SELECT 1 / count(*) FROM recorded
     """
 
-  private static let nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT"
+  private static let nowMs = LeaseStatements.serverNowMs
 
   /// A lease is free at its end, and as soon as its owner's session has ended. Times are the server's.
   static let leases = LeaseStatements(

@@ -17,6 +17,8 @@ package protocol StoreConnection: AnyObject, Sendable {
   func executeCounting(_ sql: String, _ arguments: [SQLValue]) throws -> Int
   /// Runs a change that must change at least one row, and otherwise throws `error`, possibly later as `execute`.
   func execute(_ sql: String, _ arguments: [SQLValue], orThrow error: StoreError) throws
+  /// Whether `askAhead` does anything.
+  var asksAhead: Bool { get }
   /// Sends queries that the writes of the open transaction will run. Their failures are reported as those of `execute`.
   func askAhead(_ queries: [SQLQuery])
   /// Discards the answers to queries asked ahead, because a write may have changed what they read.

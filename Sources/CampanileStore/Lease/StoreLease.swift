@@ -22,6 +22,8 @@ package struct LeaseStatements: Sendable {
   package var extend: String
   /// Fails unless the owner has the term.
   package var check: String
+  /// The clock of a server in milliseconds since 1970, for the processes that share a database.
+  package static let serverNowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT"
   /// The engine's code of that failure.
   package static let lostCode = "22012"
 

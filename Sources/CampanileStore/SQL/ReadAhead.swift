@@ -28,5 +28,8 @@ public struct ReadAhead: Sendable {
     self.isKnown = isKnown
   }
 
-  var unknownQueries: [SQLQuery] { isKnown.map { isKnown in queries.filter { !isKnown($0) } } ?? queries }
+  var unknownQueries: [SQLQuery] {
+    guard let isKnown else { return queries }
+    return queries.filter { !isKnown($0) }
+  }
 }

@@ -78,6 +78,7 @@ final class SQLiteConnection: StoreConnection, @unchecked Sendable {
   }
 
   // Asking ahead gains nothing without a network.
+  var asksAhead: Bool { false }
   func askAhead(_ queries: [SQLQuery]) {}
   func forgetAnswers(to queries: [SQLQuery]) {}
   func forgetAnswers() {}

@@ -28,7 +28,7 @@ struct BatchTransaction {
   /// Call before every `add`. After a restart, writes run one by one, and their queries with them.
   mutating func askAhead(_ item: PendingWrite, _ following: ArraySlice<PendingWrite>) {
     if askedCount > 0 { return askedCount -= 1 }
-    guard !usesSavepoints, let first = item.ahead else { return }
+    guard connection.asksAhead, !usesSavepoints, let first = item.ahead else { return }
     var queries = first.unknownQueries
     var subjects: Set<String> = first.subject.map { [$0] } ?? []
     for next in following {
@@ -136,6 +136,7 @@ struct BatchTransaction {
 
   /// A write may have changed what its own queries read, and an unknown one what any query reads.
   private func forgetAnswers(after item: PendingWrite) {
+    guard connection.asksAhead else { return }
     if let ahead = item.ahead { connection.forgetAnswers(to: ahead.queries) } else { connection.forgetAnswers() }
   }
 

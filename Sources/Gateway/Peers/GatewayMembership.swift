@@ -1,6 +1,5 @@
 import CampanileStore
 import Foundation
-import Synchronization
 
 /// The row with which a gateway shows the others on its database that it is alive.
 ///
@@ -11,8 +10,7 @@ final class GatewayMembership: Sendable {
   static let pauseMs: Int64 = 2_000
   /// The time for which an ended row remains, so that a gateway that was suspended finds its claims.
   private static let retentionMs: Int64 = 60_000
-  /// The clock of the server in milliseconds since 1970.
-  static let nowMs = "(extract(epoch FROM clock_timestamp()) * 1000)::BIGINT"
+  static let nowMs = LeaseStatements.serverNowMs
 
   private static let renewSQL = """
     INSERT INTO gateway_members (name, until_ms) VALUES ($1, \(nowMs) + $2)

@@ -196,10 +196,7 @@ struct PublishingContext {
     for (user, keys) in Dictionary(grouping: added, by: { $0.key.user }) {
       let changes = keys.map { ($0.key.bucketID, $0.value) }
       try transaction.addCounts(Dictionary(uniqueKeysWithValues: changes), user: user)
-      if case .some(.some(var state)) = users[user] {
-        state.notificationCount += changes.reduce(0) { $0 + $1.1.notifications }
-        users[user] = state
-      }
+      users[user]??.notificationCount += changes.reduce(0) { $0 + $1.1.notifications }
     }
   }
 }

@@ -12,11 +12,15 @@ final class CommitNotifier: Sendable {
   static let summaryTopic = "unread-summary"
 
   let alarms: AlarmSchedule
-  /// The context shared by single publications of one commit, so that all of them together read state and update counts
-  /// once. The next commit continues with it. Only the writer's thread uses it; the lock satisfies the compiler.
-  private let publishing = Mutex<PublishingContext?>(nil)
-  /// Whether the last transaction was committed.
-  private let isKept = Mutex(false)
+  private struct Publishing {
+    /// The context shared by single publications of one commit, so that all of them together read state and update
+    /// counts once. The next commit continues with it.
+    var context: PublishingContext?
+    /// Whether the last transaction was committed.
+    var isKept = false
+  }
+  /// Only the writer's thread uses it; the lock satisfies the compiler.
+  private let publishing = Mutex(Publishing())
   private let nowMs: @Sendable () -> Int64
   /// For each user changed in this commit by a sampled call, the trace of the latest such call.
   private let traces = Mutex<[String: TraceContext]>([:])
@@ -28,13 +32,10 @@ final class CommitNotifier: Sendable {
 
   /// Discards the state of an earlier transaction when a new one begins, unless it `continues` one that was committed.
   func begin(continues: Bool) {
-    let keeps = isKept.withLock { isKept in
-      defer { isKept = false }
-      return continues && isKept
-    }
-    let hasContext = publishing.withLock { context in
-      if !keeps || context?.isKept(nowMs: nowMs()) != true { context = nil }
-      return context != nil
+    let hasContext = publishing.withLock { state in
+      defer { state.isKept = false }
+      if !continues || !state.isKept || state.context?.isKept(nowMs: nowMs()) != true { state.context = nil }
+      return state.context != nil
     }
     if !hasContext { alarms.begin() }
     traces.withLock { if !$0.isEmpty { $0 = [:] } }
@@ -44,14 +45,11 @@ final class CommitNotifier: Sendable {
   ///
   /// Only one copy of the context exists at a time, so that changing it copies nothing.
   func takeContext() -> PublishingContext? {
-    publishing.withLock { shared in
-      defer { shared = nil }
-      return shared
-    }
+    publishing.withLock { $0.context.take() }
   }
 
   /// Stores the context for the next publication of the commit. A failed transaction discards it.
-  func share(_ context: PublishingContext) { publishing.withLock { $0 = context } }
+  func share(_ context: PublishingContext) { publishing.withLock { $0.context = context } }
 
   /// Writes the counts that publications of this commit have deferred. Call before every write that reads or changes
   /// buckets.
@@ -81,7 +79,7 @@ final class CommitNotifier: Sendable {
   /// Whether publications need no answer to a query.
   func knows(_ query: SQLQuery) -> Bool {
     if query.sql == ChangeLogTable.lastSQL { return alarms.knowsSequence }
-    return publishing.withLock { $0?.knows(query) ?? false }
+    return publishing.withLock { $0.context?.knows(query) ?? false }
   }
 
   /// Runs before the commit: enqueues a summary message for each user whose unread summary may have changed.
@@ -100,7 +98,7 @@ final class CommitNotifier: Sendable {
 
   /// Runs after every commit, successful or not: wakes the watches and the timer loop. A spurious wake-up is harmless.
   func committed(isKept: Bool) {
-    self.isKept.withLock { $0 = isKept }
+    publishing.withLock { $0.isKept = isKept }
     alarms.committed()
   }
 }
