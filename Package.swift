@@ -187,7 +187,7 @@ let testSupport = [
     "PostgreSQLServer", "TestSupport", path: "Tests/Support/ServiceTesting"),
   library("PostgreSQLServer", path: "Tests/Support/PostgreSQLServer"),
   library("TLSPeer", path: "Tests/Support/tls-peer"),
-  library("TestSupport", uses: "CampanileTesting", path: "Tests/Support/TestSupport"),
+  library("TestSupport", uses: "CampanileBase", "CampanileRPC", "CampanileTesting", path: "Tests/Support/TestSupport"),
   library("TestMessages", uses: "CampanileBase", "CampanileCodec", path: "Tests/TestMessages"),
   program(
     "guarded-work", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileJSON", "CampanileRPC",

@@ -2,8 +2,12 @@ public import CampanileBase
 
 /// The addresses of a client's server, its credentials, and the client's limits.
 public struct ClientConfiguration: Sendable {
-  /// At least one address. They are tried in turn; the client backs off only after all of them have failed.
+  /// At least one address, used as `balancing` says.
   public var addresses: [HostPort]
+  /// The use of several addresses. With `.failover`, the client backs off only after all of them have failed.
+  public var balancing = Balancing.failover
+  /// The time after which names are resolved again, with `.everyAddress` only.
+  public var resolveIntervalMs: Int64 = 10_000
   /// The token sent in `rpc.hello`. If a server rejects it, the waiting calls fail with the server's error.
   public var token: String?
   /// The suite's internal token, in place of `token`. Over plain TCP it is proved and never sent; a server that does
@@ -16,7 +20,7 @@ public struct ClientConfiguration: Sendable {
     /// The TLS configuration; plain TCP if `nil`.
     public var tls: ClientTLS?
   #endif
-  /// The number of connections per event loop, 1 to 64.
+  /// The number of connections per event loop, 1 to 64; with `.everyAddress`, to each address.
   public var connectionsPerLoop = 1
   /// The time limit for resolving, connecting, the TLS handshake and `rpc.hello` together.
   public var connectTimeoutMs: Int64 = 5_000
@@ -84,6 +88,7 @@ public struct ClientConfiguration: Sendable {
     }
     guard (1...64).contains(connectionsPerLoop) else { throw fail("connectionsPerLoop must be 1 to 64") }
     guard connectTimeoutMs > 0, timeoutMsDefault > 0, waitMsMax > 0 else { throw fail("timeouts must be positive") }
+    guard resolveIntervalMs > 0 else { throw fail("resolveIntervalMs must be positive") }
     guard keepAlive.intervalMs > 0, keepAlive.timeoutMs > 0 else { throw fail("keepAlive must be positive") }
     guard openCallsMax > 0, waitingCallsMax >= 0, bufferedBytesMax > 0 else { throw fail("limits must be positive") }
     let frameBytes = WireLimits.clientFrameBytesMin...WireLimits.frameBytesCeiling

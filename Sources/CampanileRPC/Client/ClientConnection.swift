@@ -253,6 +253,11 @@ final class ClientConnection: ChannelInboundHandler {
     }
   }
 
+  /// Opens no more calls, and closes the connection after the last one.
+  func retire() {
+    if !state.retire() || state.isDrained { close(LocalFailure.closed(processed: false)) }
+  }
+
   private func drain() {
     slot?.draining(self)
     if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }

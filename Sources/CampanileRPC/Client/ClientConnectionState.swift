@@ -9,7 +9,7 @@ struct ClientConnectionState<Call> {
     /// No response to `rpc.hello` yet: calls cannot be opened.
     case greeting
     case ready
-    /// The server accepts no new calls; open ones finish.
+    /// No new calls; open ones finish.
     case draining
     case closed
   }
@@ -255,10 +255,17 @@ struct ClientConnectionState<Call> {
     return .ignore
   }
 
+  /// Opens no more calls. Returns false if none could be opened yet.
+  mutating func retire() -> Bool {
+    guard phase == .ready || phase == .draining else { return false }
+    phase = .draining
+    return true
+  }
+
   private mutating func receiveDrain() -> Action {
     switch phase {
     case .ready, .draining:
-      phase = .draining
+      _ = retire()
       return .drain
     // If the connection became ready now, the draining server would close it in the middle of its first calls.
     case .greeting: return .close(LocalFailure.draining)

@@ -1,4 +1,5 @@
 import CampanileBase
+internal import NIOCore
 
 #if TLS
   internal import NIOSSL
@@ -21,6 +22,18 @@ final class ClientResources: Sendable {
       sslContext = try configuration.tls?.makeContext(applicationProtocols: [ClientTLS.applicationProtocol])
     #endif
     self.environment = environment
+  }
+
+  /// Has the loops use the addresses to which the configured names resolve, until the task is cancelled.
+  func resolve(_ names: Set<String>, for loops: [LoopClient]) async {
+    var resolved = ResolvedNames()
+    while !Task.isCancelled {
+      _ = resolved.note(
+        await environment.resolver.addresses(of: names, timeoutMs: configuration.resolveIntervalMs))
+      let endpoints = resolved.endpoints(of: configuration.addresses)
+      for one in loops { one.loop.execute { one.use(endpoints) } }
+      try? await Task.sleep(for: .milliseconds(configuration.resolveIntervalMs))
+    }
   }
 
   /// Returns the proof of the internal token for one connection, with a fresh nonce; nil if the client sends a token or

@@ -18,6 +18,8 @@ final class ConnectionSlot {
 
   private let owner: LoopClient
   private let resources: ClientResources
+  /// The addresses to try in turn.
+  let endpoints: [ServerEndpoint]
   private var phase = Phase.idle
   private var failures: FailedAttempts
   private var addressIndex: Int
@@ -29,17 +31,20 @@ final class ConnectionSlot {
   /// The failure of the last attempt.
   private(set) var lastFailure: RPCError?
 
-  init(owner: LoopClient, index: Int) {
+  init(owner: LoopClient, endpoints: [ServerEndpoint], index: Int) {
     self.owner = owner
+    self.endpoints = endpoints
     resources = owner.resources
     readySince = owner.loop.now
     failures = FailedAttempts(resources.configuration.backoff)
-    addressIndex = index % resources.configuration.addresses.count
+    addressIndex = index % endpoints.count
   }
 
   @inline(__always) var connection: ClientConnection? {
     if case .ready(let connection) = phase { connection } else { nil }
   }
+  /// Whether no call has needed a connection.
+  var isIdle: Bool { if case .idle = phase { true } else { false } }
   /// Whether a connection is ready or being made.
   var mayConnectSoon: Bool {
     switch phase {
@@ -63,9 +68,19 @@ final class ConnectionSlot {
     }
   }
 
+  /// Ends the slot. Open calls finish, and the connection closes after the last one.
+  func retire() {
+    guard case .ready(let connection) = phase else { return close() }
+    phase = .closed
+    owner.draining(connection)
+    connection.retire()
+  }
+
   // MARK: - connecting
 
-  private var address: HostPort { resources.configuration.addresses[addressIndex] }
+  private var endpoint: ServerEndpoint { endpoints[addressIndex] }
+  /// Whether the slot connects again without a call that waits for it.
+  private var connectsAgain: Bool { resources.configuration.balancing == .everyAddress || owner.wantsConnection }
 
   private func attempt() {
     phase = .connecting(nil)
@@ -73,7 +88,7 @@ final class ConnectionSlot {
     let attempt = attemptID
     let limit = TimeAmount.milliseconds(resources.configuration.connectTimeoutMs)
     let end = owner.loop.now + limit
-    resources.environment.dial(address, owner.loop, limit)
+    resources.environment.dial(endpoint.address, owner.loop, limit)
       .assumeIsolated()
       .whenComplete { result in
         switch result {
@@ -96,7 +111,7 @@ final class ConnectionSlot {
     do {
       #if TLS
         if let sslContext = resources.sslContext {
-          let name = resources.configuration.tls?.serverName(for: address.host)
+          let name = resources.configuration.tls?.serverName(for: endpoint.host)
           try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: sslContext, serverHostname: name))
         }
       #endif
@@ -109,15 +124,16 @@ final class ConnectionSlot {
 
   private func connectFailed(_ why: String) -> RPCError {
     RPCError(
-      .unavailable, "cannot connect to \(address): \(why)", reason: LocalFailure.connectFailed, processed: false)
+      .unavailable, "cannot connect to \(endpoint.address): \(why)", reason: LocalFailure.connectFailed,
+      processed: false)
   }
 
   private func failed(_ cause: RPCError) {
     timeout?.cancel()
     lastFailure = cause
-    addressIndex = (addressIndex + 1) % resources.configuration.addresses.count
+    addressIndex = (addressIndex + 1) % endpoints.count
     triedCount += 1
-    if triedCount < resources.configuration.addresses.count { return attempt() }
+    if triedCount < endpoints.count { return attempt() }
     waitBeforeNext()
     owner.connectFailed(cause)
   }
@@ -128,7 +144,7 @@ final class ConnectionSlot {
     let timer = owner.loop.assumeIsolated().scheduleTask(in: .milliseconds(delayMs)) {
       guard case .waiting = self.phase else { return }
       self.phase = .idle
-      if self.owner.wantsConnection { self.attempt() }
+      if self.connectsAgain { self.attempt() }
     }
     phase = .waiting(timer)
   }
@@ -167,7 +183,7 @@ final class ConnectionSlot {
     case .ready(let current) where current === connection:
       lastFailure = cause
       leaveReady()
-      if owner.wantsConnection { connectIfIdle() }
+      if connectsAgain { connectIfIdle() }
     default: break
     }
   }

@@ -10,9 +10,9 @@ final class LoopClient: @unchecked Sendable {
   let loop: any EventLoop
   let resources: ClientResources
   private(set) lazy var context = resources.contexts.value(on: loop)
-  private lazy var slots = (0..<resources.configuration.connectionsPerLoop).map {
-    ConnectionSlot(owner: self, index: $0)
-  }
+  private lazy var slots = makeSlots(ResolvedNames().endpoints(of: configuration.addresses))
+  /// The slot from which the next search for a connection starts, so that equal ones are used in turn.
+  private var turn = 0
   private var waiting = WaitingQueue()
   private var drainingConnections: [ClientConnection] = []
   private var budget: RetryBudget
@@ -37,11 +37,43 @@ final class LoopClient: @unchecked Sendable {
   /// The connection with room that has the fewest open calls.
   @inline(__always)
   private var connectionWithRoom: ClientConnection? {
-    if slots.count == 1 {
-      guard let connection = slots[0].connection, connection.hasRoom else { return nil }
+    if slots.count <= 1 {
+      guard let connection = slots.first?.connection, connection.hasRoom else { return nil }
       return connection
     }
-    return slots.compactMap(\.connection).filter(\.hasRoom).min { $0.openCount < $1.openCount }
+    turn = (turn + 1) % slots.count
+    var best: ClientConnection?
+    for slot in [slots[turn...], slots[..<turn]].joined() {
+      guard let connection = slot.connection, connection.hasRoom else { continue }
+      if let best, best.openCount <= connection.openCount { continue }
+      best = connection
+    }
+    return best
+  }
+
+  // MARK: - addresses
+
+  private func makeSlots(_ endpoints: [ServerEndpoint]) -> [ConnectionSlot] {
+    let perLoop = 0..<configuration.connectionsPerLoop
+    if configuration.balancing == .failover {
+      return perLoop.map { ConnectionSlot(owner: self, endpoints: endpoints, index: $0) }
+    }
+    return endpoints.flatMap { endpoint in
+      perLoop.map { _ in ConnectionSlot(owner: self, endpoints: [endpoint], index: 0) }
+    }
+  }
+
+  /// Uses exactly these endpoints from now on. Connections to others end with their last call.
+  func use(_ endpoints: [ServerEndpoint]) {
+    let known = Set(slots.flatMap(\.endpoints)), wanted = Set(endpoints)
+    guard !isClosed, known != wanted else { return }
+    let isInUse = slots.contains { !$0.isIdle }
+    let added = makeSlots(endpoints.filter { !known.contains($0) })
+    let left = slots.filter { wanted.isDisjoint(with: $0.endpoints) }
+    slots.removeAll { wanted.isDisjoint(with: $0.endpoints) }
+    slots += added
+    for slot in added where isInUse { slot.connectIfIdle() }
+    for slot in left { slot.retire() }
   }
 
   // MARK: - calls

@@ -4,7 +4,7 @@ public import NIOCore
 public import NIOPosix
 internal import Synchronization
 
-/// A client of one server, with a small pool of connections on each event loop.
+/// A client of one server, or of several equal ones, with a small pool of connections on each event loop.
 ///
 /// Connections are opened when first needed. No call hangs: each ends with its response, at its deadline, or with
 /// UNAVAILABLE. The default deadline of a unary call is 30 s. UNAVAILABLE means that the connection was lost, was
@@ -17,6 +17,8 @@ public final class RPCClient: RPCCaller {
   let resources: ClientResources
   private let loops: [LoopClient]
   private let next = Atomic<Int>(0)
+  /// Resolves names again and again; nil if the addresses cannot change.
+  private let resolving: Task<Void, Never>?
 
   /// Throws INVALID_ARGUMENT for an invalid configuration. The group must outlive the client.
   public convenience init(
@@ -31,7 +33,11 @@ public final class RPCClient: RPCCaller {
   ) throws(RPCError) {
     let resources = try ClientResources(configuration, environment)
     self.resources = resources
-    loops = group.makeIterator().map { LoopClient($0, resources) }
+    let loops = group.makeIterator().map { LoopClient($0, resources) }
+    self.loops = loops
+    let names = ResolvedNames.names(in: configuration.addresses)
+    let changes = configuration.balancing == .everyAddress && !names.isEmpty
+    resolving = changes ? Task { await resources.resolve(names, for: loops) } : nil
   }
 
   /// Calls `body` with a client, which is closed at the end, whether or not `body` throws.
@@ -53,6 +59,7 @@ public final class RPCClient: RPCCaller {
   }
 
   deinit {
+    resolving?.cancel()
     for target in loops { target.loop.execute { target.close() } }
   }
 
@@ -60,6 +67,7 @@ public final class RPCClient: RPCCaller {
 
   /// Ends every call (UNAVAILABLE `CLIENT_CLOSED`) and connection. Later calls fail with the same error.
   public func close() async {
+    resolving?.cancel()
     for target in loops {
       await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in
         target.loop.execute {

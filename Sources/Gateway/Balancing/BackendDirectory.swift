@@ -16,12 +16,9 @@ final class BackendDirectory: Sendable {
   }
   private struct State {
     var entries: [Entry]
-    /// The addresses of names that have been resolved.
-    var resolved: [String: [IPAddress]] = [:]
+    var resolved = ResolvedNames()
     /// Clients of removed addresses that finish their calls.
     var leaving: [ObjectIdentifier: RPCClient] = [:]
-    /// Names whose failure has been logged.
-    var unresolved: Set<String> = []
     var isClosed = false
   }
 
@@ -52,51 +49,25 @@ final class BackendDirectory: Sendable {
   /// The clients of each backend, in the order of the backends.
   var clients: [[RPCClient]] { state.withLock { $0.entries.map { $0.clients.map(\.client) } } }
 
-  private var names: [String] {
-    let hosts = state.withLock { $0.entries.flatMap { $0.backend.addresses.map(\.host) } }
-    return Set(hosts.filter { IPAddress($0) == nil }).sorted()
+  private var names: Set<String> {
+    state.withLock { state in ResolvedNames.names(in: state.entries.flatMap { $0.backend.addresses }) }
   }
 
   /// Resolves all names and publishes the changes to the loops.
   func resolve(_ loops: [LoopForwarder]) async {
     let names = names
     guard !names.isEmpty else { return }
-    let found = await withTaskGroup(of: (String, [IPAddress]).self) { group in
-      for name in names { group.addTask { [self] in (name, await addresses(of: name)) } }
-      return await group.reduce(into: [String: [IPAddress]]()) { $0[$1.0] = $1.1 }
-    }
+    let found = await resolver.addresses(of: names, timeoutMs: resolveTimeoutMs)
     guard !Task.isCancelled else { return }
     note(found)
     publish(loops)
   }
 
   private func note(_ found: [String: [IPAddress]]) {
-    let failed = state.withLock { state in
-      for (name, addresses) in found where !addresses.isEmpty { state.resolved[name] = addresses }
-      let failed = Set(found.filter(\.value.isEmpty).keys)
-      defer { state.unresolved = failed }
-      return failed.subtracting(state.unresolved)
-    }
-    for name in failed.sorted() {
+    for name in state.withLock({ $0.resolved.note(found) }).sorted() {
       logger.warning(
         "backend name does not resolve; keeping its last addresses", metadata: ["name": "\(name)"])
     }
-  }
-
-  /// Returns the addresses of one family, so that a dual-stack host counts once: IPv4 if there is any.
-  private func addresses(of name: String) async -> [IPAddress] {
-    let found = await withTaskGroup(of: [IPAddress].self) { group in
-      group.addTask { [resolver] in await resolver.addresses(of: name) }
-      group.addTask { [resolveTimeoutMs] in
-        try? await Task.sleep(for: .milliseconds(resolveTimeoutMs))
-        return []
-      }
-      let first = await group.next() ?? []
-      group.cancelAll()
-      return first
-    }
-    let four = found.map(\.unmapped).filter(\.isIPv4)
-    return four.isEmpty ? found : four
   }
 
   /// Sets new addresses for the same backends. They take effect with the next `publish`.
@@ -160,14 +131,16 @@ final class BackendDirectory: Sendable {
     state.withLock { state in
       guard !state.isClosed else { return nil }
       let entry = state.entries[index]
-      let wanted = Self.wanted(entry.backend, state.resolved)
+      let wanted = state.resolved.endpoints(
+        of: entry.backend.addresses, countMax: BackendConfiguration.addressesMax)
       guard Set(wanted.map(\.address)) != Set(entry.clients.map(\.address)) else { return nil }
       var clients: [(address: HostPort, client: RPCClient)] = []
-      for (address, name) in wanted {
+      for endpoint in wanted {
+        let address = endpoint.address
         if let kept = entry.clients.first(where: { $0.address == address }) {
           clients.append(kept)
         } else {
-          do throws(RPCError) { clients.append((address, try make(address, name))) } catch {
+          do throws(RPCError) { clients.append((address, try make(address, endpoint.host))) } catch {
             logger.error(
               "cannot use backend address", metadata: ["address": "\(address)", "error": "\(error)"])
           }
@@ -181,22 +154,6 @@ final class BackendDirectory: Sendable {
         name: entry.backend.name, clients: clients.map(\.client), addresses: clients.map { "\($0.address)" }, left: left
       )
     }
-  }
-
-  /// Returns the addresses of a backend, at most `addressesMax`, each with the name that resolved to it.
-  private static func wanted(
-    _ backend: BackendConfiguration, _ resolved: [String: [IPAddress]]
-  ) -> [(address: HostPort, name: String?)] {
-    var wanted: [(address: HostPort, name: String?)] = []
-    for address in backend.addresses {
-      // Sort: name servers rotate the order, but the selection below must be stable.
-      let found = (resolved[address.host] ?? []).map(\.text).sorted()
-      let all = found.isEmpty ? [address] : found.map { HostPort(host: $0, port: address.port) }
-      for one in all where wanted.count < BackendConfiguration.addressesMax {
-        if !wanted.contains(where: { $0.address == one }) { wanted.append((one, found.isEmpty ? nil : address.host)) }
-      }
-    }
-    return wanted
   }
 
   /// Closes all connections and ends their calls.

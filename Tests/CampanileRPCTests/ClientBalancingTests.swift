@@ -1,0 +1,149 @@
+import CampanileBase
+import CampanileCodec
+import Logging
+import NIOCore
+import NIOPosix
+import TestSupport
+import Testing
+
+@testable import CampanileRPC
+
+/// A server that responds with its name.
+private struct NamedService: RPCService {
+  let name: String
+
+  func register(in registry: inout MethodRegistry) {
+    registry.unary(clientEcho) { (note: Note, _: CallContext) async throws -> Note in
+      if note.count > 0 { try await Task.sleep(for: .milliseconds(Int(note.count))) }
+      return Note(name)
+    }
+  }
+}
+
+/// Clients of several equal servers, over sockets.
+@Suite(.timeLimit(.minutes(1))) struct ClientBalancingTests {
+  private func server(_ name: String, host: String = "127.0.0.1", port: Int = 0) -> RPCServer {
+    let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    return RPCServer(ServerConfiguration(host: host, port: port, logger: quiet), services: [NamedService(name: name)])
+  }
+
+  /// Starts a server for each name, on the same port of successive addresses.
+  private func servers(_ names: [String]) async throws -> (servers: [RPCServer], port: Int) {
+    for _ in 0..<20 {
+      var started: [RPCServer] = []
+      var port = 0
+      do {
+        for (index, name) in names.enumerated() {
+          let server = server(name, host: "127.0.0.\(index + 1)", port: port)
+          port = try await server.start().port ?? 0
+          started.append(server)
+        }
+        return (started, port)
+      } catch {
+        // The port is in use at one of the other addresses.
+        for server in started { await server.shutdown() }
+      }
+    }
+    throw RPCError(.unavailable, "no port is free at all addresses")
+  }
+
+  private func client(
+    _ hosts: [String], port: Int, resolver: ScriptedResolver = ScriptedResolver([])
+  ) throws -> RPCClient {
+    var configuration = ClientConfiguration(addresses: hosts.map { HostPort(host: $0, port: port) })
+    configuration.balancing = .everyAddress
+    configuration.resolveIntervalMs = 20
+    configuration.backoff = Backoff(initialMs: 10, maxMs: 50)
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    return try RPCClient(configuration, group: loop, environment: ClientEnvironment(resolver: resolver))
+  }
+
+  /// Makes calls one after the other, and returns the number of responses of each server.
+  private func responses(_ client: RPCClient, calls: Int = 30) async throws -> [String: Int] {
+    var counts: [String: Int] = [:]
+    for _ in 0..<calls {
+      let note: Note = try await client.unary(clientEcho, Note())
+      counts[note.text, default: 0] += 1
+    }
+    return counts
+  }
+
+  @Test("calls one after the other are shared equally by all addresses")
+  func equalShares() async throws {
+    let (servers, port) = try await servers(["a", "b", "c"])
+    let client = try client(["127.0.0.1", "127.0.0.2", "127.0.0.3"], port: port)
+    try await eventually("all are connected") { try await responses(client) == ["a": 10, "b": 10, "c": 10] }
+    await client.close()
+    for server in servers { await server.shutdown() }
+  }
+
+  @Test("a call goes to the address with the fewest open calls")
+  func fewestOpenCalls() async throws {
+    let (servers, port) = try await servers(["a", "b"])
+    let client = try client(["127.0.0.1", "127.0.0.2"], port: port)
+    try await eventually("both are connected") { try await responses(client, calls: 4).count == 2 }
+    let slow = Task { try await client.unary(clientEcho, Note("", count: 60_000)) as Note }
+    try await eventually("the other address gets all calls") { try await responses(client, calls: 6).count == 1 }
+    slow.cancel()
+    await client.close()
+    for server in servers { await server.shutdown() }
+  }
+
+  @Test("an address that fails gets no calls, and gets calls again after its return")
+  func failureAndReturn() async throws {
+    let (servers, port) = try await servers(["a", "b"])
+    let client = try client(["127.0.0.1", "127.0.0.2"], port: port)
+    try await eventually("both are connected") { try await responses(client).count == 2 }
+    await servers[1].shutdown()
+    // A call that was sent to the ended server may fail; all others succeed.
+    try await eventually("the failure is known") { (try? await responses(client)) == ["a": 30] }
+    let returned = server("b", host: "127.0.0.2", port: port)
+    _ = try await returned.start()
+    try await eventually("both are connected again") { try await responses(client) == ["a": 15, "b": 15] }
+    await client.close()
+    for server in [servers[0], returned] { await server.shutdown() }
+  }
+
+  @Test("a client whose first address does not exist uses the others")
+  func absentAddress() async throws {
+    let (servers, port) = try await servers(["a"])
+    let client = try client(["127.0.0.3", "127.0.0.1"], port: port)
+    #expect(try await responses(client) == ["a": 30])
+    await client.close()
+    await servers[0].shutdown()
+  }
+
+  @Test("a name stands for all of its addresses, and calls follow its changes")
+  func namesAreResolved() async throws {
+    let (servers, port) = try await servers(["a", "b", "c"])
+    let resolver = ScriptedResolver(["127.0.0.1", "127.0.0.2"])
+    let client = try client(["servers.test"], port: port, resolver: resolver)
+    try await eventually("the name is resolved") { resolver.askedCount > 1 }
+    try await eventually("both are connected") { try await responses(client) == ["a": 15, "b": 15] }
+
+    let open = (0..<2).map { _ in Task { try await client.unary(clientEcho, Note("", count: 200)) as Note } }
+    resolver.set(["127.0.0.2", "127.0.0.3"])
+    try await eventually("the new address has replaced the first") {
+      try await responses(client) == ["b": 15, "c": 15]
+    }
+    var finished: Set<String> = []
+    for call in open { finished.insert(try await call.value.text) }
+    #expect(finished == ["a", "b"])
+
+    resolver.set([])
+    let askedCount = resolver.askedCount
+    try await eventually("the name is resolved again") { resolver.askedCount > askedCount + 1 }
+    #expect(try await responses(client) == ["b": 15, "c": 15])
+    await client.close()
+    #expect(await failure { try await responses(client) }?.reason == "CLIENT_CLOSED")
+    for server in servers { await server.shutdown() }
+  }
+
+  @Test("the interval of name resolution must be positive")
+  func invalidInterval() async {
+    var configuration = ClientConfiguration(host: "localhost", port: 1)
+    configuration.resolveIntervalMs = 0
+    let error = await failure { try RPCClient(configuration) }
+    #expect(error?.reason == "CONFIGURATION_INVALID")
+  }
+}
