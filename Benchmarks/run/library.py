@@ -83,8 +83,9 @@ def services(rows, options):
 
 
 def clean_build_s(name):
-    build(name)
-    shutil.rmtree((SCRATCH / name / "debug").resolve())
+    subprocess.run(["swift", "package", "--package-path", FOLDER / name, "--scratch-path", SCRATCH / name, "resolve"], check=True,
+                   stdout=sys.stderr)
+    shutil.rmtree((SCRATCH / name / "debug").resolve(), ignore_errors=True)
     began = time.monotonic()
     build(name)
     return time.monotonic() - began
@@ -107,28 +108,32 @@ def interceptors(rows, _):
     for index, count in ((1, "one"), (2, "five")):
         rows.add_pairs(f"Greet with {count} no-op interceptor{'s' if index > 1 else ''}, S (baseline: none)",
                        [(turn[index], turn[0]) for turn in pairs], "calls/s")
-    none, *more = (instructions(program, count) for count in (0, 1, 5))
-    for count, found in zip(("one", "five"), more):
-        rows.add(f"  instructions a call with {count} (baseline: none)", found, "instr.", none)
-
-
-def instructions(program, interceptor_count):
-    """Returns the instructions with which the server handles the received bytes of a call: the difference of two runs, without the start."""
-    totals = []
     with tempfile.TemporaryDirectory() as folder:
         stripped = pathlib.Path(folder) / "program"
         subprocess.run(["strip", "--strip-debug", "-o", stripped, program], check=True)
-        for rounds in (50, 100):
-            process = subprocess.Popen(
-                [*LINES, "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={reading(stripped)}", stripped,
-                 str(interceptor_count)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True)
-            with Peer(int(process.stdout.readline()), timeout_s=60) as link:
-                for _ in range(rounds):
-                    link.send_bytes(b"".join(Peer.frame(GREET | {"id": number}) for number in range(16)))
-                    for _ in range(16):
-                        assert "result" in link.receive()
-            process.terminate()
-            totals.append(int(re.search(r"Collected : (\d+)", process.communicate()[1])[1]))
+        for what, unit, tool, pattern in (
+                ("instructions", "instr.", ["callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={reading(stripped)}"],
+                 r"Collected : ([\d,]+)"),
+                ("allocations", "alloc.", ["memcheck", "--leak-check=no"], r"total heap usage: ([\d,]+) allocs")):
+            none, *more = (cost_of_call(stripped, count, tool, pattern) for count in (0, 1, 2, 5))
+            for count, found in zip(("one", "two", "five"), more):
+                rows.add(f"  {what} a call with {count} (baseline: none)", found, unit, none)
+
+
+def cost_of_call(program, interceptor_count, tool, pattern):
+    """Returns what one of Valgrind's tools counts while the server handles a call: the difference of two runs, without the start."""
+    totals = []
+    for rounds in (50, 100):
+        process = subprocess.Popen(
+            [*LINES, "valgrind", f"--tool={tool[0]}", *tool[1:], program, str(interceptor_count)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=ENVIRONMENT, text=True)
+        with Peer(int(process.stdout.readline()), timeout_s=60) as link:
+            for _ in range(rounds):
+                link.send_bytes(b"".join(Peer.frame(GREET | {"id": number}) for number in range(16)))
+                for _ in range(16):
+                    assert "result" in link.receive()
+        process.terminate()
+        totals.append(int(re.search(pattern, process.communicate()[1])[1].replace(",", "")))
     return (totals[1] - totals[0]) / (50 * 16)
 
 

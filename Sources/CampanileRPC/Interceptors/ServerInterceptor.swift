@@ -45,8 +45,14 @@ public struct NextHandler<Response: Sendable>: Sendable {
   /// Continues the call and returns the handler's response: for a response stream, `Void` at its end. Call it at most
   /// once.
   public func callAsFunction(_ context: CallContext) async throws -> Response {
-    guard let first = interceptors.first else { return try await handler(context) }
-    return try await first.intercept(
+    if interceptors.isEmpty { return try await handler(context) }
+    return try await intercepted(context)
+  }
+
+  /// A function of its own, because its frame is several times as large as that of a call of the handler.
+  @inline(never)
+  private func intercepted(_ context: CallContext) async throws -> Response {
+    try await interceptors[interceptors.startIndex].intercept(
       context, next: NextHandler(interceptors: interceptors.dropFirst(), handler: handler))
   }
 }

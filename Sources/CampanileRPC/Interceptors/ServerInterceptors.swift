@@ -4,10 +4,11 @@ import CampanileCodec
 struct ServerInterceptors: Sendable {
   let all: [any ServerInterceptor]
 
+  @inline(__always)
   private func run<Response: Sendable>(
     _ context: CallContext, _ handler: @escaping @Sendable (CallContext) async throws -> Response
   ) async throws -> Response {
-    try await NextHandler(interceptors: all[...], handler: handler)(context)
+    try await all[0].intercept(context, next: NextHandler(interceptors: all.dropFirst(), handler: handler))
   }
 
   private func request<Message: ProtoMessage>(_ message: Message, _ context: CallContext) throws -> Message {
