@@ -135,5 +135,7 @@ public enum SyncMigrations {
       """),
     // On SQLite, the files of contents are in a folder.
     Migration("0005-content-chunks", "", postgreSQL: ChunkTable.schemaSQL),
+    // Additive: for several processes on one database.
+    Migration("0006-upload-writers", "ALTER TABLE uploads ADD COLUMN writer_epoch BIGINT NOT NULL DEFAULT 0;"),
   ]
 }

@@ -94,8 +94,11 @@ protocol UploadsRepository {
   func upload(_ id: String, user: String) async throws -> StoredUpload
   /// Waits on the caller's thread, which must be one for files.
   func uploadBlocking(_ id: String, user: String) throws -> StoredUpload
-  /// Completes an upload whose content is stored, except for its pending file.
-  func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload
+  /// Takes an upload, so that no other process can write it from now on. Returns it with its new epoch. Blocks.
+  func takeUploadBlocking(_ id: String, user: String) throws -> StoredUpload
+  /// Completes an upload whose content is stored, except for its pending file. Throws ABORTED, reason `UPLOAD_BUSY`, if
+  /// another process has taken it since `epoch`.
+  func completeUpload(_ id: String, _ summary: ContentSummary, epoch: Int64, user: String) async throws -> StoredUpload
   /// Extends the upload's retention.
   func touchUpload(_ id: String, user: String) async throws
   /// Deletes an upload. Returns false if it does not exist.

@@ -71,11 +71,9 @@ public struct UploadsService: UploadsServiceProtocol {
     let user = try context.requireUser()
     let upload = try await repository.upload(request.uploadId, user: user)
     // Read the file of an earlier process again, to know how much of it is valid.
-    if upload.summary == nil, !uploadTable.knows(upload.id) {
-      let (uploadTable, contents, limits, repository) = (uploadTable, contents, limits, repository)
-      try await contents.run {
-        _ = try uploadTable.reopen(contents, limits) { try repository.uploadBlocking(upload.id, user: user) }
-      }
+    if upload.summary == nil, !contents.isShared, !uploadTable.knows(upload.id) {
+      let (uploadTable, contents, repository) = (uploadTable, contents, repository)
+      try await contents.run { _ = try uploadTable.reopen(upload.id, user: user, repository, contents) }
     }
     return GetUploadResponse(upload: try await message(try repository.upload(request.uploadId, user: user)))
   }
@@ -100,8 +98,8 @@ public struct UploadsService: UploadsServiceProtocol {
       return upload.message(receivedBytes: upload.sizeBytes, hash: upload.digest.hexadecimal)
     }
     // Run on the store's threads: this may have to wait for a stream that writes to disk.
-    let uploadTable = uploadTable
-    let (received, digest) = try await contents.run { try uploadTable.progress(upload.id) }
+    let (uploadTable, contents, limits) = (uploadTable, contents, limits)
+    let (received, digest) = try await contents.run { try uploadTable.progress(upload, contents, limits) }
     return upload.message(receivedBytes: received, hash: digest?.hexadecimal ?? "")
   }
 }

@@ -133,6 +133,8 @@ package final class ChunkFile: ContentFile {
   private static func storing<T>(_ body: () throws -> T) throws(RPCError) -> T {
     do {
       return try body()
+    } catch let error as RPCError {
+      throw error
     } catch {
       throw (error as? any RPCErrorConvertible)?.rpcError ?? unavailable
     }

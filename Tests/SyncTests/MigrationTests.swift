@@ -37,10 +37,11 @@ import Testing
       ALTER TABLE devices DROP COLUMN installation_id;
       ALTER TABLE devices DROP COLUMN wakes_spent_ms;
       ALTER TABLE devices DROP COLUMN woken_at_ms;
+      ALTER TABLE uploads DROP COLUMN writer_epoch;
       """)
     let store = try Store(configuration, migrations: SyncMigrations.all + [revert])
     try await store.write { transaction in
-      for identifier in identifiers + ["0005-content-chunks", revert.identifier] {
+      for identifier in identifiers + ["0005-content-chunks", "0006-upload-writers", revert.identifier] {
         try transaction.execute("DELETE FROM schema_migrations WHERE identifier = $1", [.text(identifier)])
       }
     }

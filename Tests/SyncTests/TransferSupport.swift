@@ -34,14 +34,18 @@ extension SyncComponent {
       ).upload)
   }
 
+  /// Begins a stream of an upload; nil if the upload is complete.
+  func beginUpload(_ id: String, offset: Int64 = 0) async throws -> UploadRun? {
+    let start = UploadContentRequest.UploadStart(uploadId: id, offset: offset)
+    return try await UploadRun.begin(
+      start, user: "anna", repository: repository, contents: contents, uploadTable: uploads.uploadTable)
+  }
+
   /// Sends a part of a content in chunks of 100,000 bytes on one stream.
   func send(
     _ id: String, _ content: some Collection<UInt8>, offset: Int64 = 0, packs: Bool = false
   ) async throws {
-    let start = UploadContentRequest.UploadStart(uploadId: id, offset: offset)
-    let run = try await UploadRun.begin(
-      start, user: "anna", repository: repository, contents: contents, uploadTable: uploads.uploadTable)
-    guard let run else { return }
+    guard let run = try await beginUpload(id, offset: offset) else { return }
     do {
       var rest = content[...]
       while !rest.isEmpty {

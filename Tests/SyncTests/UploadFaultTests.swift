@@ -16,11 +16,7 @@ import Testing
 
 @Suite struct UploadFaultTests {
   private func begin(_ component: SyncComponent, _ id: String, offset: Int64 = 0) async throws -> UploadRun {
-    let start = UploadContentRequest.UploadStart(uploadId: id, offset: offset)
-    return try #require(
-      try await UploadRun.begin(
-        start, user: "anna", repository: component.repository, contents: component.contents,
-        uploadTable: component.uploads.uploadTable))
+    try #require(try await component.beginUpload(id, offset: offset))
   }
 
   private func chunk(_ bytes: some Collection<UInt8>) -> UploadContentRequest.UploadChunk {

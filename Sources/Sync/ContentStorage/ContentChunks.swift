@@ -24,8 +24,18 @@ final class ContentChunks: ContentStore {
 
   func create(_ name: String) throws -> any ContentFile { try ChunkFile.create(name, in: store, nowMs: nowMs) }
 
-  func openUnfinished(_ name: String) throws -> (any ContentFile)? {
-    try ChunkFile.open(name, in: store, nowMs: nowMs)
+  var isShared: Bool { true }
+
+  func create(_ upload: StoredUpload) throws -> any ContentFile {
+    try ChunkFile.create(upload.id, in: chunks(of: upload, isWritable: true), nowMs: nowMs)
+  }
+
+  func open(_ upload: StoredUpload, isWritable: Bool) throws -> (any ContentFile)? {
+    try ChunkFile.open(upload.id, in: chunks(of: upload, isWritable: isWritable), nowMs: nowMs)
+  }
+
+  private func chunks(of upload: StoredUpload, isWritable: Bool) -> UploadChunks {
+    UploadChunks(store: store, id: upload.id, epoch: isWritable ? upload.epoch : nil)
   }
 
   // If this fails, `purgeOrphans` deletes the file.

@@ -34,8 +34,15 @@ final class ContentFolder: ContentStore {
 
   func create(_ name: String) throws -> any ContentFile { try DiskFile.create(uploadPath(name)) }
 
-  func openUnfinished(_ name: String) throws -> (any ContentFile)? {
-    let path = uploadPath(name)
+  var isShared: Bool { false }
+
+  func create(_ upload: StoredUpload) throws -> any ContentFile {
+    discard(upload.id)
+    return try create(upload.id)
+  }
+
+  func open(_ upload: StoredUpload, isWritable: Bool) throws -> (any ContentFile)? {
+    let path = uploadPath(upload.id)
     return DiskFile.exists(path) ? try DiskFile.openToWrite(path) : nil
   }
 

@@ -12,10 +12,17 @@ protocol ContentStore: Sendable {
   /// Whether to compress contents.
   var packs: Bool { get }
 
+  /// Whether several processes may write uploads. Each must take an upload before it writes.
+  var isShared: Bool { get }
+
   /// Creates an unfinished file.
   func create(_ name: String) throws -> any ContentFile
-  /// Opens an unfinished file to continue it; nil if it does not exist.
-  func openUnfinished(_ name: String) throws -> (any ContentFile)?
+  /// Creates the file of an upload that this process has taken, without the bytes received so far.
+  func create(_ upload: StoredUpload) throws -> any ContentFile
+  /// Opens the file of an upload to continue it; nil if it does not exist.
+  ///
+  /// - Parameter isWritable: False to read what another process has written. All changes are then discarded.
+  func open(_ upload: StoredUpload, isWritable: Bool) throws -> (any ContentFile)?
   /// Deletes an unfinished file. A missing one is not an error.
   func discard(_ name: String)
 

@@ -17,6 +17,11 @@ extension RPCError {
     missing("upload", id, field: field, .uploadNotFound)
   }
 
+  /// The failure of a stream whose upload another stream continues, possibly at another process.
+  static var uploadTaken: RPCError {
+    RPCError(.aborted, "another stream is writing this upload", .uploadBusy, retryAfterMs: 500)
+  }
+
   static func deviceNotFound(_ id: String) -> RPCError { missing("device", id, field: "deviceId", .deviceNotFound) }
 
   static var deviceReadOnly: RPCError {

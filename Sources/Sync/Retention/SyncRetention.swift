@@ -45,7 +45,7 @@ struct SyncRetention: Sendable {
   private func dropUploads(nowMs: Int64) async throws -> Int {
     let expired = try await store.readSingle { transaction in
       try transaction.query(UploadRow.expiredSQL, [.integer(nowMs), .int(Self.batchRows)]) { row in
-        (id: try row.text(0), user: try row.text(8))
+        (id: try row.text(0), user: try row.text(9))
       }
     }
     var total = 0

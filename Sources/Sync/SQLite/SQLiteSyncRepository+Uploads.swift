@@ -57,13 +57,26 @@ extension SQLiteSyncRepository {
     return upload
   }
 
-  func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload {
+  func takeUploadBlocking(_ id: String, user: String) throws -> StoredUpload {
+    try RPCError.convertingStoreErrors {
+      try store.writeBlocking { transaction in
+        try transaction.execute(UploadRow.takeSQL, [.text(user), .text(id)])
+        return try upload(id, user: user, transaction)
+      }
+    }
+  }
+
+  func completeUpload(
+    _ id: String, _ summary: ContentSummary, epoch: Int64, user: String
+  ) async throws -> StoredUpload {
     try await storeWrite { transaction in
       let expiresAtMs = clockMs() + limits.uploadIdleMaxMs
       let count = try transaction.executeCounting(
-        UploadRow.completeSQL, [.text(user), .text(id), .text(UploadRow.json(summary)), .integer(expiresAtMs)])
+        UploadRow.completeSQL,
+        [.text(user), .text(id), .text(UploadRow.json(summary)), .integer(expiresAtMs), .integer(epoch)])
       let upload = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
-      guard count == 1, let upload else { throw RPCError.uploadNotFound(id) }
+      guard let upload, count == 1 || upload.epoch != epoch else { throw RPCError.uploadNotFound(id) }
+      guard upload.epoch == epoch else { throw RPCError.uploadTaken }
       try transaction.addContent(summary)
       return upload
     }

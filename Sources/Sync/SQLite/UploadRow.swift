@@ -17,6 +17,8 @@ struct StoredUpload: Sendable, Hashable {
   var expiresAtMs: Int64
   /// Nil until the upload is complete.
   var summary: ContentSummary?
+  /// Counts the processes that have taken the upload. Only the last one may write it.
+  var epoch: Int64 = 0
 
   /// Returns the upload with its received bytes and their hash in hexadecimal digits.
   func message(receivedBytes: Int64, hash: String) -> Upload {
@@ -28,14 +30,16 @@ struct StoredUpload: Sendable, Hashable {
 
 /// Statements of `uploads` and the mapping of its rows.
 enum UploadRow {
-  static let columns = "id, zone, record_type, size_bytes, sha256, is_strict, expires_at_ms, facts_json"
+  static let columns = "id, zone, record_type, size_bytes, sha256, is_strict, expires_at_ms, facts_json, writer_epoch"
   static let oneSQL = "SELECT \(columns) FROM uploads WHERE user_id = $1 AND id = $2"
   static let insertSQL = """
-    INSERT INTO uploads (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, $8)
+    INSERT INTO uploads (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, 0, $8)
     """
   static let completeSQL = """
-    UPDATE uploads SET facts_json = $3, expires_at_ms = $4 WHERE user_id = $1 AND id = $2 AND facts_json IS NULL
+    UPDATE uploads SET facts_json = $3, expires_at_ms = $4
+    WHERE user_id = $1 AND id = $2 AND facts_json IS NULL AND writer_epoch = $5
     """
+  static let takeSQL = "UPDATE uploads SET writer_epoch = writer_epoch + 1 WHERE user_id = $1 AND id = $2"
   static let touchSQL = "UPDATE uploads SET expires_at_ms = $3 WHERE user_id = $1 AND id = $2"
   static let deleteSQL = "DELETE FROM uploads WHERE user_id = $1 AND id = $2"
   static let expiredSQL = """
@@ -46,7 +50,7 @@ enum UploadRow {
     let digest = try row.digest(4)
     var upload = StoredUpload(
       id: try row.text(0), zone: try row.text(1), recordType: try row.text(2), sizeBytes: try row.integer(3),
-      digest: digest, isStrict: try row.bool(5), expiresAtMs: try row.integer(6))
+      digest: digest, isStrict: try row.bool(5), expiresAtMs: try row.integer(6), epoch: try row.integer(8))
     if !row.isNull(7) {
       upload.summary = summary(
         try StoredJSON.message(PutAssetResponse.self, row, 7, "facts_json"), digest, sizeBytes: upload.sizeBytes)

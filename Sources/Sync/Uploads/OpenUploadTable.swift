@@ -26,10 +26,20 @@ final class OpenUploadTable: Sendable {
 
   func knows(_ id: String) -> Bool { state.withLock { $0.writers[id] != nil } }
 
-  /// Returns the received bytes of an upload and their hash.
-  func progress(_ id: String) throws -> (Int64, SHA256Digest?) {
-    guard let open = state.withLock({ $0.writers[id] }) else { return (0, nil) }
-    return try open.progress()
+  /// The file with which this process writes an upload; nil if it has none, or if another process has taken the upload.
+  private func current(_ upload: StoredUpload) -> OpenUpload? {
+    state.withLock { $0.writers[upload.id].flatMap { $0.epoch == upload.epoch ? $0 : nil } }
+  }
+
+  /// Returns the received bytes of an upload and their hash. Blocks.
+  func progress(_ upload: StoredUpload, _ contents: any ContentStore, _ limits: SyncLimits) throws
+    -> (Int64, SHA256Digest?)
+  {
+    if let open = current(upload) { return try open.progress() }
+    guard contents.isShared, let file = try contents.open(upload, isWritable: false) else { return (0, nil) }
+    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
+    let writer = try ContentWriter.resume(file, packs: contents.packs, check: check)
+    return (writer.receivedBytes, try writer.digest())
   }
 
   /// Reserves an upload for a stream. Throws ABORTED, reason `UPLOAD_BUSY`, if another stream has it.
@@ -39,9 +49,7 @@ final class OpenUploadTable: Sendable {
       state.busy[id] = Stream(activeMs: nowMs, touchedMs: nowMs)
       return true
     }
-    guard isFree else {
-      throw RPCError(.aborted, "another stream is writing this upload", .uploadBusy, retryAfterMs: 500)
-    }
+    guard isFree else { throw .uploadTaken }
   }
 
   /// Records a chunk.
@@ -65,27 +73,34 @@ final class OpenUploadTable: Sendable {
     state.withLock { $0.busy[id].map { $0.activeMs >= sinceMs } ?? false }
   }
 
-  /// Returns the open upload, and resumes the file of an earlier process if necessary; nil if the upload is complete.
+  /// Returns the open upload of this process, and otherwise takes it and resumes its file; nil if the upload is complete.
   /// Blocks.
-  ///
-  /// - Parameter find: Loads the upload. Called under the lock, because an upload that ended in the meantime must not
-  ///   be opened again.
   @discardableResult
   func reopen(
-    _ contents: any ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
+    _ id: String, user: String, _ repository: any SyncRepository, _ contents: any ContentStore
   ) throws -> OpenUpload? {
+    // Loaded under the lock, because an upload that ended in the meantime must not be opened again.
     try opening.withLock { _ in
-      let upload = try find()
-      return upload.summary == nil ? try open(upload, contents, limits) : nil
+      let upload = try repository.uploadBlocking(id, user: user)
+      if upload.summary != nil { return nil }
+      if let open = current(upload) { return open }
+      return try open(upload, user: user, repository, contents) { upload in
+        try contents.open(upload, isWritable: true)
+      }
     }
   }
 
-  private func open(_ upload: StoredUpload, _ contents: any ContentStore, _ limits: SyncLimits) throws -> OpenUpload {
-    if let open = state.withLock({ $0.writers[upload.id] }) { return open }
-    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
+  /// Opens the file that `find` returns, or a new one.
+  private func open(
+    _ upload: StoredUpload, user: String, _ repository: any SyncRepository, _ contents: any ContentStore,
+    _ find: (StoredUpload) throws -> (any ContentFile)?
+  ) throws -> OpenUpload {
+    let upload = contents.isShared ? try repository.takeUploadBlocking(upload.id, user: user) : upload
+    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: repository.limits)
     let open = OpenUpload(
-      try contents.openUnfinished(upload.id).map { try ContentWriter.resume($0, packs: contents.packs, check: check) }
-        ?? ContentWriter.begin(try contents.create(upload.id), packs: contents.packs, check: check))
+      try find(upload).map { try ContentWriter.resume($0, packs: contents.packs, check: check) }
+        ?? ContentWriter.begin(try contents.create(upload), packs: contents.packs, check: check),
+      epoch: upload.epoch)
     state.withLock { $0.writers[upload.id] = open }
     return open
   }
@@ -95,14 +110,13 @@ final class OpenUploadTable: Sendable {
 
   /// Deletes the received bytes and starts over; nil if the upload is complete. Blocks.
   func restart(
-    _ contents: any ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
+    _ id: String, user: String, _ repository: any SyncRepository, _ contents: any ContentStore
   ) throws -> OpenUpload? {
     try opening.withLock { _ in
-      let upload = try find()
+      let upload = try repository.uploadBlocking(id, user: user)
       guard upload.summary == nil else { return nil }
-      forget(upload.id)
-      contents.discard(upload.id)
-      return try open(upload, contents, limits)
+      forget(id)
+      return try open(upload, user: user, repository, contents) { _ in nil }
     }
   }
 
@@ -121,19 +135,27 @@ final class OpenUploadTable: Sendable {
 ///
 /// `@unchecked Sendable`: the writer is used only under the lock.
 final class OpenUpload: @unchecked Sendable {
-  /// A disk failure. The bytes counted as received may not be in the file.
+  /// A reason to read the file again. The bytes counted as received may not be in it.
   enum Fault: Sendable {
     /// The complete blocks of the file are valid; their hashes identify them.
     case write
     /// Written bytes may be lost although they can still be read.
     case sync
+    /// Another process continues the upload, or it was cancelled there.
+    case taken
   }
+
+  /// The epoch in which this process has taken the upload.
+  let epoch: Int64
 
   private let lock = Mutex(())
   private var writer: ContentWriter
   private var failed: Fault?
 
-  init(_ writer: ContentWriter) { self.writer = writer }
+  init(_ writer: ContentWriter, epoch: Int64) {
+    self.writer = writer
+    self.epoch = epoch
+  }
 
   func progress() throws -> (Int64, SHA256Digest?) {
     try lock.withLock { _ in (writer.receivedBytes, try writer.digest()) }
@@ -164,8 +186,12 @@ final class OpenUpload: @unchecked Sendable {
     do {
       return try body()
     } catch {
+      switch (error as? RPCError)?.code {
       // Errors about the content are not disk failures.
-      if (error as? RPCError)?.code != .invalidArgument { failed = fault }
+      case .invalidArgument: break
+      case .aborted, .notFound: failed = .taken
+      default: failed = fault
+      }
       throw error
     }
   }

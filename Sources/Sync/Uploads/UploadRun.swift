@@ -24,13 +24,11 @@ struct UploadRun: Sendable {
     if upload.summary != nil { return nil }
     try uploadTable.begin(upload.id, nowMs: repository.clockMs())
     do {
-      let limits = repository.limits
       let isNew = start.offset == 0
       let open = try await contents.run {
-        let find = { try repository.uploadBlocking(upload.id, user: user) }
-        let open = try uploadTable.reopen(contents, limits, find)
+        let open = try uploadTable.reopen(upload.id, user: user, repository, contents)
         guard isNew, let open, open.receivedBytes > 0 else { return open }
-        return try uploadTable.restart(contents, limits, find)
+        return try uploadTable.restart(upload.id, user: user, repository, contents)
       }
       guard let open else {
         uploadTable.end(upload.id)
@@ -115,8 +113,12 @@ struct UploadRun: Sendable {
       }
     }
     do {
-      _ = try await repository.completeUpload(upload.id, summary, user: user)
+      _ = try await repository.completeUpload(upload.id, summary, epoch: open.epoch, user: user)
       contents.keep([summary])
+    } catch let error as RPCError where error.code == .aborted {
+      // The file belongs to another process now.
+      open.fail(.taken)
+      throw error
     } catch {
       try? await contents.run { contents.drop([summary]) }
       await discard()
@@ -129,8 +131,14 @@ struct UploadRun: Sendable {
   /// Ends the run. An error in the content deletes the upload; after any other error it can be resumed.
   func end(after error: (any Error)?) async {
     if error is UploadFailure {
-      _ = try? await repository.deleteUpload(upload.id, user: user)
-      await discard()
+      let epoch = try? await repository.upload(upload.id, user: user).epoch
+      if let epoch, epoch != open.epoch {
+        // Another process has taken it, so the bytes that have failed here are not those of the upload.
+        uploadTable.forget(upload.id)
+      } else {
+        _ = try? await repository.deleteUpload(upload.id, user: user)
+        await discard()
+      }
     } else if let fault = open.fault {
       // A resumed upload must read the file again.
       if fault == .sync { await discard() } else { uploadTable.forget(upload.id) }
