@@ -1,24 +1,26 @@
-"""Serves campanile.rpc.v1.EchoService: `python3 echo_server.py [PORT]` prints the port, and drains on SIGTERM."""
+"""Serves campanile.rpc.v1.EchoService: `python3 echo_server.py [PORT [strict|plain]]` prints the port.
+
+It drains on SIGTERM. `plain` is the server of peer.py, for clients that follow the protocol.
+"""
 
 import asyncio
-import inspect
 import signal
 import sys
 
-from peer_connection import CREDIT_MAX, STATUSES, RPCError, is_integer
-from peer_server import FieldError, Server, streams_requests
+from peer import STATUSES, RPCError, Server
+from strict_server import INT32_MAX, StrictServer, field_error, is_integer, streams
 
 SERVICE = "campanile.rpc.v1.EchoService"
 
 
-def text(request, field):
+def text(request, field, code=-32602):
     value = request.get(field)
     if value is not None and not isinstance(value, str):
-        raise FieldError(field, "a string")
+        raise field_error("WRONG_TYPE", field, "expected a string", code)
     return value or ""
 
 
-def number(request, field, least=0, most=CREDIT_MAX):
+def number(request, field, least=0, most=INT32_MAX):
     """Returns an integer of ProtoJSON, which is a number or digits in a string."""
     value = request.get(field) or 0
     try:
@@ -26,9 +28,9 @@ def number(request, field, least=0, most=CREDIT_MAX):
     except ValueError:
         pass
     if type(value) is not int:
-        raise FieldError(field, "an integer")
-    if not is_integer(value, -CREDIT_MAX - 1, CREDIT_MAX):
-        raise FieldError(field, "an integer of 32 bits", "OUT_OF_RANGE")
+        raise field_error("WRONG_TYPE", field, "expected an integer", -32602)
+    if not is_integer(value, -INT32_MAX - 1, INT32_MAX):
+        raise field_error("OUT_OF_RANGE", field, "expected an integer of 32 bits", -32602)
     if not least <= value <= most:
         raise RPCError("INVALID_ARGUMENT", "OUT_OF_RANGE", f"{field} must be {least} to {most}")
     return value
@@ -53,19 +55,17 @@ async def expand(request, call):
         yield message(index=index, payload=payload)
 
 
-@streams_requests
 async def collect(requests, call):
     count = size = 0
     async for request in requests:
-        count, size = count + 1, size + len(text(request, "payload").encode())
+        count, size = count + 1, size + len(text(request, "payload", 3).encode())
     return message(messageCount=count, payloadSizeBytes=str(size) if size else None)
 
 
-@streams_requests
 async def chat(requests, call):
     index = 0
     async for request in requests:
-        yield message(index=index, payload=text(request, "payload"))
+        yield message(index=index, payload=text(request, "payload", 3))
         index += 1
 
 
@@ -80,20 +80,40 @@ async def fail(request, call):
 
 async def list_services(request, call):
     """Describes this server to `campanile call`, which needs to know the methods that stream."""
-    methods = [{"name": name, "requestType": f"campanile.rpc.v1.{name}Request", "responseType": f"campanile.rpc.v1.{name}Response",
-                "clientStreaming": hasattr(handler, "streams_requests"), "serverStreaming": inspect.isasyncgenfunction(handler)}
-               for name, handler in METHODS.items()]
-    return {"services": [{"name": SERVICE, "methods": methods}]}
+    services = {}
+    for name, handler in HANDLERS.items():
+        service, method = name.split("/")
+        package, (client_streams, server_streams) = service.rpartition(".")[0], streams(handler)
+        services.setdefault(service, []).append({
+            "name": method, "requestType": f"{package}.{method}Request", "responseType": f"{package}.{method}Response",
+            "clientStreaming": client_streams, "serverStreaming": server_streams})
+    return {"services": [{"name": service, "methods": methods} for service, methods in services.items()]}
+
+
+async def describe(request, call):
+    raise RPCError("NOT_FOUND", "SERVICE_UNKNOWN", "this server has no descriptors")
+
+
+async def check(request, call):
+    if request.get("service") not in (None, "", SERVICE):
+        raise RPCError("NOT_FOUND", "SERVICE_UNKNOWN", "this server has no such service")
+    return {"status": "SERVING"}
+
+
+async def watch(request, call):
+    yield await check(request, call)
+    await asyncio.Event().wait()  # The status does not change.
 
 
 executions = {}
-METHODS = {"Echo": echo, "Expand": expand, "Collect": collect, "Chat": chat, "Fail": fail}
-HANDLERS = {f"{SERVICE}/{name}": handler for name, handler in METHODS.items()}
-HANDLERS["campanile.rpc.v1.ReflectionService/ListServices"] = list_services
+HANDLERS = {
+    f"{SERVICE}/Echo": echo, f"{SERVICE}/Expand": expand, f"{SERVICE}/Collect": collect, f"{SERVICE}/Chat": chat, f"{SERVICE}/Fail": fail,
+    "campanile.rpc.v1.ReflectionService/ListServices": list_services, "campanile.rpc.v1.ReflectionService/GetFileDescriptorSet": describe,
+    "grpc.health.v1.Health/Check": check, "grpc.health.v1.Health/Watch": watch}
 
 
-async def main(port="0"):
-    server, stop = Server(HANDLERS), asyncio.Event()
+async def main(port="0", kind="strict"):
+    server, stop = {"strict": StrictServer, "plain": Server}[kind](HANDLERS), asyncio.Event()
     print(await server.start(port=int(port)), flush=True)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     await stop.wait()

@@ -17,15 +17,25 @@ def echo(tmp_path_factory):
     assert process.stop() == 0
 
 
-@pytest.fixture(scope="session")
-def python_peer(tmp_path_factory):
-    """The server of Examples/python-peer, which has the same service as `echo`."""
-    process = PythonPeer(tmp_path_factory.mktemp("python-peer"))
+def python_server(directory, kind):
+    process = PythonPeer(directory, kind)
     yield process
     assert process.is_running(), process.log_path.read_text()[-4000:]
     assert process.stop() == 0
     # A failure of the server itself is logged with its traceback.
     assert "Traceback" not in process.log_path.read_text()
+
+
+@pytest.fixture(scope="session")
+def python_peer(tmp_path_factory):
+    """The strict server of Examples/python-peer, which has the same service as `echo`."""
+    yield from python_server(tmp_path_factory.mktemp("python-peer"), "strict")
+
+
+@pytest.fixture(scope="session")
+def plain_peer(tmp_path_factory):
+    """The server of Examples/python-peer/peer.py, for clients that follow the protocol."""
+    yield from python_server(tmp_path_factory.mktemp("plain-peer"), "plain")
 
 
 @pytest.fixture
@@ -34,9 +44,18 @@ def own_server():
     return types.SimpleNamespace(port=int(os.environ["CAMPANILE_WIRE_PORT"]))
 
 
-@pytest.fixture(params=["own_server"] if "CAMPANILE_WIRE_PORT" in os.environ else ["echo", "python_peer"])
+OWN = ["own_server"] if "CAMPANILE_WIRE_PORT" in os.environ else []
+
+
+@pytest.fixture(params=OWN or ["echo", "python_peer"])
 def either(request):
-    """The Swift server, then the server of Examples/python-peer; or only the reader's own."""
+    """The Swift server, then the strict server of Examples/python-peer; or only the reader's own."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=OWN or ["echo", "python_peer", "plain_peer"])
+def any_server(request):
+    """The servers of `either`, and the server of peer.py."""
     return request.getfixturevalue(request.param)
 
 

@@ -1,5 +1,5 @@
 """Runs the interoperability cases of Tests/Interop with this independent client and with `campanile call`, against every executable,
-through the gateway, and against the server of Examples/python-peer."""
+through the gateway, and against both servers of Examples/python-peer."""
 
 import json
 import subprocess
@@ -151,14 +151,27 @@ def test_any_by_swift(servers, server, case, identity):
 
 
 @pytest.mark.parametrize("case", named(ECHO["cases"]))
-def test_echo_without_a_token_by_python(either, case):
-    play(either.port, ECHO, case, token=None)
+def test_echo_without_a_token_by_python(any_server, case):
+    play(any_server.port, ECHO, case, token=None)
 
 
 # The cases of 80 MB take half a minute, and the command plays them against the suite's servers.
+@pytest.mark.parametrize("server", ["python_peer", "plain_peer"])
+@pytest.mark.parametrize("case", named(ANY["cases"]))
+def test_any_of_the_python_peer(request, server, case):
+    play(request.getfixturevalue(server).port, ANY, case, token=None)
+
+
+@pytest.mark.parametrize("server", ["python_peer", "plain_peer"])
+@pytest.mark.parametrize("case", for_a_command(ANY["cases"]))
+def test_any_of_the_python_peer_by_swift(request, server, case):
+    call(request.getfixturevalue(server).port, ANY, case)
+
+
+@pytest.mark.parametrize("server", ["python_peer", "plain_peer"])
 @pytest.mark.parametrize("case", for_a_command(one for one in ECHO["cases"] if not one["name"].endswith("_of_largest_messages")))
-def test_python_peer_by_swift(python_peer, case):
-    call(python_peer.port, ECHO, case)
+def test_python_peer_by_swift(request, server, case):
+    call(request.getfixturevalue(server).port, ECHO, case)
 
 
 def test_a_wrong_answer_is_seen():

@@ -1,37 +1,36 @@
-"""The client and the server of Examples/python-peer: against the Swift server, against each other, and against hostile peers."""
+"""The client and the servers of Examples/python-peer: against the Swift server, against each other, and against hostile peers."""
 
 import asyncio
 import json
 import random
+import re
+import ssl
 import subprocess
 import sys
 
 import pytest
 
 from campanile_wire import Peer, reason
-from wire_cases import ECHO, judged, named, path, requests, streams
-from wire_process import BINARIES, Process, PythonPeer
+from wire_cases import ANY, ECHO, judged, named, path, requests, streams
+from wire_pki import context
+from wire_process import BINARIES, ROOT, Process, PythonPeer
 
 sys.path.insert(0, str(PythonPeer.FOLDER))
 
-import peer_connection  # noqa: E402
-import peer_server  # noqa: E402
-from peer_client import Client  # noqa: E402
-from peer_connection import RPCError  # noqa: E402
-from peer_server import Server  # noqa: E402
+import peer  # noqa: E402
 from echo_server import HANDLERS  # noqa: E402
+from peer import Connection, RPCError, Server  # noqa: E402
+from strict_server import StrictConnection, StrictServer  # noqa: E402
 
 SERVICE = "campanile.rpc.v1.EchoService/"
+LINE_MAX = 132
 
 
 def run(port, exchange, **hello):
     """Runs `exchange(client)` on a connection."""
     async def connected():
-        client = await Client.connect("127.0.0.1", port, **hello)
-        try:
+        async with Connection.to("127.0.0.1", port, **hello) as client:
             return await exchange(client)
-        finally:
-            await client.close()
 
     return asyncio.run(asyncio.wait_for(connected(), 60))
 
@@ -45,13 +44,13 @@ async def settled(value):
     return now
 
 
-@pytest.mark.parametrize("case", named(ECHO["cases"]))
-def test_cases_by_the_python_client(either, case):
+def player(suite, case):
+    """Returns the exchange of a case."""
     async def play(client):
         streams_requests, streams_responses = streams(case)
         params = None if streams_requests else requests(case)[0]
         timeout_s = case["timeoutMs"] / 1000 if "timeoutMs" in case else None
-        call, responses = client.open(path(ECHO, case), params, timeout_s, case.get("metadata")), []
+        call, responses = client.open(path(suite, case), params, timeout_s, case.get("metadata")), []
 
         async def receive():
             async for message in call:
@@ -79,10 +78,21 @@ def test_cases_by_the_python_client(either, case):
             judged(case, responses, error.status, error.message if case["status"] == "UNKNOWN" else None)
         assert await client.call("rpc.ping") == {}
 
-    run(either.port, play)
+    return play
 
 
-def test_a_slow_reader_holds_back_only_its_own_stream(either):
+@pytest.mark.parametrize("case", named(ECHO["cases"]))
+def test_cases_by_the_python_client(any_server, case):
+    run(any_server.port, player(ECHO, case))
+
+
+@pytest.mark.parametrize("server", ["echo", "python_peer", "plain_peer"])
+@pytest.mark.parametrize("case", named(ANY["cases"]))
+def test_cases_of_any_server_by_the_python_client(request, server, case):
+    run(request.getfixturevalue(server).port, player(ANY, case))
+
+
+def test_a_slow_reader_holds_back_only_its_own_stream(any_server):
     async def read_late(client):
         call = client.open(SERVICE + "Expand", {"payload": "x" * 100_000, "count": 60})
         while call.messages.qsize() < 11:  # 1 MiB, which the last message overdraws.
@@ -91,10 +101,10 @@ def test_a_slow_reader_holds_back_only_its_own_stream(either):
         assert await client.call(SERVICE + "Echo", {"payload": "other"}) == {"payload": "other"}
         assert [message.get("index", 0) async for message in call] == list(range(60))
 
-    run(either.port, read_late)
+    run(any_server.port, read_late)
 
 
-def test_a_sender_waits_for_a_slow_reader(either):
+def test_a_sender_waits_for_a_slow_reader(any_server):
     async def send_much(client):
         call, sent = client.open(SERVICE + "Chat"), []
 
@@ -110,10 +120,10 @@ def test_a_sender_waits_for_a_slow_reader(either):
         assert len([message async for message in call]) == 60
         await sending
 
-    run(either.port, send_much)
+    run(any_server.port, send_much)
 
 
-def test_a_cancelled_task_cancels_its_call(either):
+def test_a_cancelled_task_cancels_its_call(any_server):
     async def cancel(client):
         calling = asyncio.create_task(client.call(SERVICE + "Echo", {"delayMs": 60_000}))
         await asyncio.sleep(0.05)
@@ -122,7 +132,7 @@ def test_a_cancelled_task_cancels_its_call(either):
         assert calling.cancelled() and not client.calls
         assert await client.call(SERVICE + "Echo", {"payload": "a"}) == {"payload": "a"}
 
-    run(either.port, cancel)
+    run(any_server.port, cancel)
 
 
 def test_a_batch_returns_results_and_errors(either):
@@ -133,6 +143,14 @@ def test_a_batch_returns_results_and_errors(either):
         assert found[1].reason == "FAILED_AS_ASKED" and found[1].processed and not found[3].processed
 
     run(either.port, batch)
+
+
+def test_a_plain_server_responds_to_a_batch(plain_peer):
+    async def batch(client):
+        found = await client.batch([(SERVICE + "Echo", {"payload": "a"}), (SERVICE + "Fail", {"code": 5}), ("rpc.ping", None)])
+        assert [one if isinstance(one, dict) else one.status for one in found] == [{"payload": "a"}, "NOT_FOUND", {}]
+
+    run(plain_peer.port, batch)
 
 
 def test_hello_is_checked(either):
@@ -151,15 +169,16 @@ def test_hello_is_checked(either):
     assert run(either.port, long_result, maxFrameBytes=65_536, later={"unknown": True}) == "RESULT_TOO_LARGE"
 
 
-@pytest.mark.parametrize("server", ["swift", "python"])
+@pytest.mark.parametrize("server", ["swift", "strict", "plain"])
 def test_a_server_that_goes_away_finishes_its_calls(server, tmp_path):
-    process = Process("campanile-echo", tmp_path) if server == "swift" else PythonPeer(tmp_path)
+    process = Process("campanile-echo", tmp_path) if server == "swift" else PythonPeer(tmp_path, server)
 
     async def drain(client):
         begun = client.open(SERVICE + "Echo", {"payload": "begun", "delayMs": 1000})
         stream = client.open(SERVICE + "Chat")
         await stream.send({"payload": "a"})
-        assert await anext(stream) == {"payload": "a"}
+        responses = aiter(stream)
+        assert await anext(responses) == {"payload": "a"}
         process.process.terminate()
         while not client.refusal:
             await asyncio.sleep(0.01)
@@ -172,7 +191,7 @@ def test_a_server_that_goes_away_finishes_its_calls(server, tmp_path):
             await client.call(SERVICE + "Echo", {"payload": "late"})
         assert refused.value.reason == "DRAINING" and not refused.value.processed
         await stream.send({"payload": "b"})
-        assert await anext(stream) == {"index": 1, "payload": "b"}
+        assert await anext(responses) == {"index": 1, "payload": "b"}
         stream.half_close()
         assert await begun.response == {"payload": "begun"} and await stream.response == {}
         await asyncio.wait([client.task])  # The connection ends.
@@ -190,8 +209,9 @@ LATER = {"later": {"any": ["thing"]}}
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_the_swift_client_accepts_a_later_server_unless_it_chooses_another_version(version, monkeypatch):
     """A later server adds members to everything, capabilities and notifications. The errors are those of the command."""
-    monkeypatch.setattr(peer_server, "HELLO", peer_server.HELLO | LATER | {"version": version, "capabilities": ["compression"]})
-    send = peer_connection.Connection.send
+    hello, send = StrictConnection.hello, Connection.send
+    later = LATER | {"version": version, "capabilities": ["compression"]}
+    monkeypatch.setattr(StrictConnection, "hello", lambda connection, params: hello(connection, params) | later)
 
     def send_later(connection, **members):
         send(connection, method="rpc.later", params={"id": members.get("id")})
@@ -199,7 +219,7 @@ def test_the_swift_client_accepts_a_later_server_unless_it_chooses_another_versi
             members["error"] = members["error"] | LATER | {"data": members["error"]["data"] | LATER}
         return send(connection, **members, **LATER)
 
-    monkeypatch.setattr(peer_connection.Connection, "send", send_later)
+    monkeypatch.setattr(Connection, "send", send_later)
 
     def call(port, method, message):
         command = [str(BINARIES / "campanile"), "call", SERVICE + method, json.dumps(message), "--address", f"127.0.0.1:{port}"]
@@ -226,8 +246,8 @@ def hostile_server(*frames):
             writer.close()
 
         server = await asyncio.start_server(serve, "127.0.0.1")
-        client = await Client.connect("127.0.0.1", server.sockets[0].getsockname()[1])
-        await client.call("rpc.ping", timeout_s=5)
+        async with Connection.to("127.0.0.1", server.sockets[0].getsockname()[1]) as client:
+            await client.call("rpc.ping", timeout_s=5)
 
     with pytest.raises((RPCError, OSError)) as failure:
         asyncio.run(asyncio.wait_for(exchange(), 20))
@@ -259,10 +279,9 @@ def test_a_stream_without_credit_ends_at_the_client():
             await reader.read(1 << 16)
 
         server = await asyncio.start_server(serve, "127.0.0.1")
-        client = await Client.connect("127.0.0.1", server.sockets[0].getsockname()[1])
-        with pytest.raises(RPCError) as failure:
-            await client.open("s.S/M", {}).response
-        await client.close()
+        async with Connection.to("127.0.0.1", server.sockets[0].getsockname()[1]) as client:
+            with pytest.raises(RPCError) as failure:
+                await client.open("s.S/M", {}).response
         return failure.value.reason
 
     assert asyncio.run(asyncio.wait_for(exchange(), 20)) == "CREDIT_EXCEEDED"
@@ -307,15 +326,54 @@ def test_floods_end_the_connection(either, frame, expected):
         assert reason(answer) == expected and answer["id"] is None and peer.receive() is None
 
 
-def served(check, token=None):
+def served(check, token=None, kind=StrictServer):
     """Runs `check(port)` in a thread, against a server in this process."""
     async def serve():
-        server = Server(HANDLERS, token)
+        server = kind(HANDLERS, token)
         port = await server.start()
         await asyncio.wait_for(asyncio.to_thread(check, port), 30)
         await server.drain()
 
     asyncio.run(serve())
+
+
+def test_an_unknown_extension_does_not_concern_an_open_call(either):
+    with Peer(either.port) as client:
+        client.send({"jsonrpc": "2.0", "id": 1, "method": SERVICE + "Chat"})
+        for method in ["rpc.drain", "rpc.unheard-of"]:
+            client.send({"jsonrpc": "2.0", "method": method, "params": {"id": 1}})
+            client.send({"jsonrpc": "2.0", "id": 2, "method": method, "params": {"id": 1}})
+            assert reason(client.receive()) == "METHOD_UNKNOWN"
+        client.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": 1}})
+        assert client.receive() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert client.call("rpc.ping")["result"] == {}
+
+
+def test_a_plain_server_with_a_token_serves_only_its_owners():
+    async def echoed(client):
+        return await client.call(SERVICE + "Echo", {"payload": "a"})
+
+    def check(port):
+        with pytest.raises(RPCError) as refused:
+            run(port, echoed)
+        assert refused.value.reason == "CREDENTIAL_MISSING" and not refused.value.processed
+        with pytest.raises(RPCError) as refused:
+            run(port, echoed, token="another secret")
+        assert refused.value.reason == "TOKEN_INVALID"
+        assert run(port, echoed, token="secret") == {"payload": "a"}
+
+    served(check, "secret", Server)
+
+
+def test_peer_py_is_short_and_complete():
+    """The documents promise a client and a server in fewer than 300 lines, with the standard library alone."""
+    source = (PythonPeer.FOLDER / "peer.py").read_text()
+    lines = source.splitlines()
+    assert len(lines) < 300 and max(map(len, lines)) <= LINE_MAX
+    assert set(re.findall(r"^(?:import|from) (\w+)", source, re.MULTILINE)) <= sys.stdlib_module_names
+    for page in ["docs/wire-protocol.md", "Examples/README.md"]:
+        text = " ".join((ROOT / page).read_text().split())
+        assert "python-peer/peer.py" in text and "fewer than 300 lines" in text, page
 
 
 def test_a_server_with_a_token_serves_only_its_owners():
@@ -334,10 +392,28 @@ def test_a_server_with_a_token_serves_only_its_owners():
     served(check, "secret")
 
 
+def test_both_sides_speak_over_tls(pki):
+    trusted = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trusted.load_cert_chain(*pki.server)
+
+    async def exchange(authority):
+        server = Server(HANDLERS)
+        port = await server.start(tls=trusted)
+        try:
+            async with Connection.to("127.0.0.1", port, tls=context(authority)) as client:
+                return await client.call(SERVICE + "Echo", {"payload": "a" * 100_000})
+        finally:
+            await server.drain()
+
+    assert asyncio.run(exchange(pki.authority)) == {"payload": "a" * 100_000}
+    with pytest.raises(ssl.SSLError):
+        asyncio.run(exchange(pki.stranger))
+
+
 def test_quiet_connections_are_pinged_and_silent_ones_closed(monkeypatch):
-    monkeypatch.setattr(peer_connection, "PING_S", 1)
+    monkeypatch.setattr(peer, "PING_S", 1)
     # The client must respond within this time, on a busy machine, too.
-    monkeypatch.setattr(peer_connection, "SILENCE_S", 6)
+    monkeypatch.setattr(peer, "SILENCE_S", 6)
 
     def check(port):
         with Peer(port) as silent, Peer(port) as quiet:
@@ -361,9 +437,7 @@ def test_the_client_responds_to_pings():
             await answers.put(await reader.read(1 << 16))
 
         server = await asyncio.start_server(serve, "127.0.0.1")
-        client = await Client.connect("127.0.0.1", server.sockets[0].getsockname()[1])
-        answer = await answers.get()
-        await client.close()
-        return json.loads(answer[4:])
+        async with Connection.to("127.0.0.1", server.sockets[0].getsockname()[1]):
+            return json.loads((await answers.get())[4:])
 
     assert asyncio.run(asyncio.wait_for(exchange(), 20)) == {"jsonrpc": "2.0", "id": "ping", "result": {}}

@@ -67,15 +67,16 @@ class Process:
 
 
 class PythonPeer(Process):
-    """The server of Examples/python-peer, which prints its port."""
+    """A server of Examples/python-peer, which prints its port: `strict`, or `plain`, which is peer.py alone."""
 
     FOLDER = ROOT / "Examples" / "python-peer"
 
-    def __init__(self, directory):
+    def __init__(self, directory, kind="strict"):
         self.log_path = directory / "python-peer.log"
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(
-            [sys.executable, str(self.FOLDER / "echo_server.py")], stdout=subprocess.PIPE, stderr=self.log, stdin=subprocess.DEVNULL)
+            [sys.executable, str(self.FOLDER / "echo_server.py"), "0", kind],
+            stdout=subprocess.PIPE, stderr=self.log, stdin=subprocess.DEVNULL)
         self.port = int(self.process.stdout.readline())
 
     def stop(self):
