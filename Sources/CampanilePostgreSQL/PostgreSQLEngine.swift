@@ -46,6 +46,9 @@ public struct PostgreSQLEngine: Sendable {
   /// The counters of the connections since the engine was created.
   public var metrics: PostgreSQLMetrics { opener.counters.snapshot }
 
+  /// The server's state when the writer last asked for it, at most every 10 s; nil before.
+  public var condition: ServerCondition? { opener.counters.condition }
+
   private static func path(_ text: String) -> String {
     for prefix in ["file://", "file:"] where text.hasPrefix(prefix) { return String(text.dropFirst(prefix.count)) }
     return text
@@ -90,5 +93,5 @@ extension PostgreSQLEngine: StoreEngine {
     DatabaseSignal(opener, onChange)
   }
 
-  package func sizes() -> (databaseBytes: Int64, logBytes: Int64) { (opener.counters.sizeBytes, 0) }
+  package func sizes() -> (databaseBytes: Int64, logBytes: Int64) { (opener.counters.condition?.databaseBytes ?? 0, 0) }
 }

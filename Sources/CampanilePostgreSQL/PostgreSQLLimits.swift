@@ -7,7 +7,7 @@ public struct PostgreSQLLimits: Sendable, Hashable {
   public var migrationSilenceMsMax = 3_600_000
   /// Maximum time to find out whether a COMMIT whose answer was lost took effect.
   public var outcomeMsMax = 30_000
-  /// Time after which the writer asks for the size of the database again.
+  /// Time after which the writer asks for the state of the server again.
   public var sizeIntervalMs = 10_000
   /// Maximum number of connections for reads.
   public var readersMax = 8

@@ -54,6 +54,15 @@ struct ProgramStore: Sendable {
     for (name, read) in counters {
       metrics.addTotals(name) { [([], Int(read(server.metrics)))] }
     }
+    let gauges: [(String, @Sendable (ServerCondition) -> Double?)] = [
+      ("campanile_store_replaying_standbys", { $0.replayingStandbys.map { Double($0) } }),
+      ("campanile_store_standby_lag_bytes", { Double($0.lagBytes) }),
+      ("campanile_store_vacant_leases", { Double($0.vacantLeases) }),
+      ("campanile_store_clock_skew_seconds", { Double($0.clockSkewMs) / 1_000 }),
+    ]
+    for (name, read) in gauges {
+      metrics.addGauges(name) { server.condition.flatMap(read).map { [([], $0)] } ?? [] }
+    }
   }
 
   private static func configuration(

@@ -128,12 +128,25 @@ import Testing
       DoctorRules.standbys(standbys).map(\.severity)
     }
     #expect(severities() == [.warning])
-    #expect(severities(standby("streaming")) == [.good])
-    #expect(severities(standby("streaming"), standby("catchup")) == [.good, .warning])
-    #expect(severities(standby("streaming", lagBytes: 100_000_000)) == [.warning])
+    let other = standby("streaming", isSynchronous: false)
+    #expect(severities(standby("streaming"), other) == [.good, .good])
+    // One standby fewer, and nothing can be written.
+    #expect(severities(standby("streaming")) == [.good, .warning])
+    #expect(severities(standby("streaming"), standby("catchup")) == [.good, .warning, .warning])
+    #expect(severities(standby("streaming", lagBytes: 100_000_000), other) == [.warning, .good, .warning])
     #expect(severities(standby("streaming", isSynchronous: false)) == [.good, .warning])
     // A user without the right to see more.
     #expect(severities(standby(nil, isSynchronous: false)) == [.good])
+  }
+
+  @Test func judgesLeasesAndServersClock() {
+    let vacancies = [
+      ServerReport.Vacancy(name: "timers", sinceMs: 60_000), ServerReport.Vacancy(name: "relay", sinceMs: 900),
+    ]
+    let found = DoctorRules.vacancies(vacancies, database: "campanile_sync")
+    #expect(found.map(\.detail) == ["campanile_sync: no process has done the work of timers for 60 s"])
+    #expect(DoctorRules.serverClock(skewMs: -200).severity == .good)
+    #expect(DoctorRules.serverClock(skewMs: -2_000).severity == .warning)
   }
 
   @Test func judgesWriteAheadLogSize() {

@@ -1,7 +1,8 @@
-import CampanilePostgreSQL
 import CampanileStore
 import Foundation
 import Testing
+
+@testable import CampanilePostgreSQL
 
 @Suite("Addresses of servers")
 struct AddressTests {
@@ -58,5 +59,39 @@ struct AddressTests {
     #expect(PostgreSQLEngine.isAddress("postgresql://one/data"))
     #expect(PostgreSQLEngine.isAddress("postgres://one/data"))
     #expect(!PostgreSQLEngine.isAddress("/var/lib/store"))
+  }
+
+  @Test("hosts that did not respond are tried last")
+  func order() {
+    let (order, start) = (HostOrder(), ContinuousClock.now)
+    func positions(after seconds: Int) -> [Int] { order.positions(3, now: start + .seconds(seconds)) }
+    let hosts = [("one", "5432"), ("two", "5432"), ("two", "5433")].map { (name: $0.0, port: $0.1) }
+    order.record(
+      messages: [
+        #"connection to server at "one" (10.0.0.1), port 5432 failed: timeout expired"#,
+        #"connection to server at "two" (10.0.0.2), port 5432 failed: session is read-only"#,
+        #"connection to server at "two" (10.0.0.2), port 5433 failed: Connection refused"#,
+      ], hosts, now: start)
+    #expect(positions(after: 1) == [1, 2, 0])
+    // The second one accepts after a long delay, which the first of those tried has caused.
+    order.record(tried: [1], accepted: 2, took: .seconds(2), now: start + .seconds(1))
+    #expect(positions(after: 2) == [2, 0, 1])
+    order.record(tried: [2], accepted: 0, took: .milliseconds(5), now: start + .seconds(3))
+    #expect(positions(after: 4) == [0, 2, 1])
+    #expect(positions(after: 60) == [0, 1, 2])
+  }
+
+  @Test("an address in another order keeps each host's port and address")
+  func ordered() throws {
+    let address = try ServerAddress(
+      "postgresql://u@one:1,two:2,three:3/data?hostaddr=10.0.0.1,10.0.0.2,10.0.0.3", setting: "--store",
+      defaultDatabase: nil)
+    let parameters = address.ordered([2, 0, 1]).connection(.writer, PostgreSQLLimits())
+    #expect(parameters["host"] == "three,one,two")
+    #expect(parameters["port"] == "3,1,2")
+    #expect(parameters["hostaddr"] == "10.0.0.3,10.0.0.1,10.0.0.2")
+    let shared = try ServerAddress("postgresql://u@one,two/data?port=7", setting: "--store", defaultDatabase: nil)
+    #expect(shared.ordered([1, 0]).connection(.writer, PostgreSQLLimits())["host"] == "two,one")
+    #expect(shared.hosts.map(\.port) == ["7", "7"])
   }
 }

@@ -38,6 +38,8 @@ class Fleet:
                     command[command.index(flag) + 1] = str(self.ready[name][port])
             self.commands[name] = command
         self.processes = {}
+        # The order of starts.
+        self.order = ORDER
         self.change = lambda name, command: command
         # Responses sent while the machine loses power are ignored.
         self.is_dying = False
@@ -72,9 +74,9 @@ class Fleet:
         self.ready[name] = eventually(ready, f"{name} is ready")
 
     def start(self, *names, prefix=(), env=None):
-        for name in names or ORDER:
+        for name in names or self.order:
             self.begin(name, prefix, env)
-        for name in names or ORDER:
+        for name in names or self.order:
             self.wait(name)
         if not names:
             self.wait_serving()
@@ -94,7 +96,7 @@ class Fleet:
 
     def stop(self):
         """Stops all processes in order, the gateway first."""
-        for name in reversed(ORDER):
+        for name in reversed(self.order):
             process = self.processes.get(name)
             if process is None or process.poll() is not None:
                 continue
@@ -143,6 +145,9 @@ class Fleet:
             rows = database.execute(statement, arguments).fetchall()
         database.close()
         return rows
+
+    def is_damaged(self, store):
+        return self.rows(store, "PRAGMA integrity_check") != [("ok",)]
 
     def metrics(self, name, host="127.0.0.1"):
         """Returns the metrics of a process, by name with labels."""

@@ -12,6 +12,19 @@ from fleet import STORES, eventually
 from load import NOTIFICATIONS, SYNC
 
 
+# The rows whose counts differ from a recount.
+COUNTS = {
+    "buckets": """SELECT * FROM (SELECT b.user_id, b.id, b.notification_count AS told, b.unread_count AS told_unread,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = b.user_id AND n.bucket_id = b.id) AS there,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = b.user_id AND n.bucket_id = b.id AND n.read_at_ms IS NULL) AS unread
+        FROM buckets b) AS counted WHERE told <> there OR told_unread <> unread""",
+    "users": """SELECT * FROM (SELECT u.user_id, u.notification_count AS told, u.unread_count AS told_unread,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = u.user_id) AS there,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = u.user_id AND n.read_at_ms IS NULL) AS unread
+        FROM users u) AS counted WHERE told <> there OR told_unread <> unread""",
+}
+
+
 class Wrong(AssertionError):
     """An invariant is violated: an acknowledged change is missing or duplicated, or data is inconsistent."""
 
@@ -142,20 +155,13 @@ def pushes(fleet, load):
 def stores(fleet, patience_s):
     """Checks that every database is intact, its outbox is empty, and its counts equal a recount."""
     for store in STORES:
-        check(fleet.rows(store, "PRAGMA integrity_check") == [("ok",)], f"{store}.sqlite is damaged")
+        check(not fleet.is_damaged(store), f"{store}.sqlite is damaged")
         waiting = "SELECT count(*) FROM store_outbox WHERE is_dead = 0"
         try:
             eventually(lambda: fleet.rows(store, waiting) == [(0,)], f"the outbox of {store} is empty", patience_s)
         except AssertionError:
             raise Wrong(f"the outbox of {store} does not drain") from None
         check(fleet.rows(store, "SELECT count(*) FROM store_outbox WHERE is_dead = 1") == [(0,)], f"{store} has dead letters")
-    counted = """SELECT b.user_id, b.id, b.notification_count, b.unread_count,
-          (SELECT count(*) FROM notifications n WHERE n.user_id = b.user_id AND n.bucket_id = b.id) AS there,
-          (SELECT count(*) FROM notifications n WHERE n.user_id = b.user_id AND n.bucket_id = b.id AND n.read_at_ms IS NULL) AS unread
-        FROM buckets b WHERE b.notification_count <> there OR b.unread_count <> unread"""
-    check(fleet.rows("notifications", counted) == [], f"counts of buckets: {fleet.rows('notifications', counted)}")
-    counted = """SELECT u.user_id, u.notification_count, u.unread_count,
-          (SELECT count(*) FROM notifications n WHERE n.user_id = u.user_id) AS there,
-          (SELECT count(*) FROM notifications n WHERE n.user_id = u.user_id AND n.read_at_ms IS NULL) AS unread
-        FROM users u WHERE u.notification_count <> there OR u.unread_count <> unread"""
-    check(fleet.rows("notifications", counted) == [], f"counts of users: {fleet.rows('notifications', counted)}")
+    for what, counted in COUNTS.items():
+        found = fleet.rows("notifications", counted)
+        check(found == [], f"counts of {what}: {found}")

@@ -25,7 +25,7 @@ class Client(threading.Thread):
     def __init__(self, fleet, user, seed):
         super().__init__(daemon=True)
         self.fleet, self.user, self.random = fleet, user, random.Random(seed)
-        self.stopping, self.fault, self.link = threading.Event(), None, None
+        self.stopping, self.fault, self.link, self.answer = threading.Event(), None, None, None
         self.acknowledged, self.statuses = 0, collections.Counter()
 
     def run(self):
@@ -47,13 +47,15 @@ class Client(threading.Thread):
             self.link.close()
         self.link = None
 
-    def ask(self, method, params):
+    def ask(self, method, params, **members):
         """Returns the result, or None if the outcome is unknown. Raises on an error that is not a consequence of the fault."""
-        answer = self.link.call(method, params, timeoutMs=30_000)
+        self.answer = None
+        answer = self.link.call(method, params, timeoutMs=30_000, **members)
         # A response during the power cut does not count: the kernel may let a sync succeed after the file system is
         # shut down.
         if answer is None or self.fleet.is_dying:
             raise ConnectionResetError
+        self.answer = answer
         if "error" not in answer:
             self.acknowledged += 1
             return answer["result"]
@@ -223,16 +225,18 @@ class Scribe(Recorder, Secretary):
 class Lodge:
     """The clients of Attendance."""
 
-    def __init__(self, fleet, seed):
+    RECORDER, SCRIBE = Recorder, Scribe
+
+    def __init__(self, fleet, seed, label=""):
         key, port = fleet.endpoints["gateway"]["adminKey"], fleet.endpoints["gateway"]["rpc"]
         with Link(port, key) as link:
             def member(name):
                 return link.ask("MembersService/CreateMember", {"member": {"name": name}}, {})["member"]["id"]
-            members, new = [member(f"Member {k}") for k in range(12)], [member(f"New {k}") for k in range(4)]
+            members, new = [member(f"Member {label}{k}") for k in range(12)], [member(f"New {label}{k}") for k in range(4)]
             fixed = [made(link, f"2026-02-{k + 1:02}T19:00:00Z") for k in range(4)]
             moving = [made(link, f"2026-01-{k + 1:02}T19:00:00Z") for k in range(4)]
-        self.recorders = [Recorder(port, key, seed + k, members[k::2], fixed + moving) for k in range(2)]
-        self.workers = [*self.recorders, Scribe(port, key, seed + 9, new, moving)]
+        self.recorders = [self.RECORDER(port, key, seed + k, members[k::2], fixed + moving) for k in range(2)]
+        self.workers = [*self.recorders, self.SCRIBE(port, key, seed + 9, new, moving)]
         for worker in self.workers:
             worker.fleet = fleet
 

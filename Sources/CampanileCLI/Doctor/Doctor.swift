@@ -111,12 +111,14 @@ struct Doctor {
         let found = try PostgreSQLEngine(store, defaultDatabase: database).report()
         findings.append(
           .good("store", "\(database): PostgreSQL \(found.version), \(found.databaseBytes / 1_000_000) MB"))
+        findings += DoctorRules.vacancies(found.vacancies, database: database)
         report = found
       } catch {
         findings.append(.bad("store", "\(database): \(error.message)", do: "see docs/postgresql.md"))
       }
     }
-    return findings + (report.map { DoctorRules.standbys($0.standbys) } ?? [])
+    guard let report else { return findings }
+    return findings + DoctorRules.standbys(report.standbys) + [DoctorRules.serverClock(skewMs: report.clockSkewMs)]
   }
 
   private func sizeBytes(_ path: String) -> Int64 {

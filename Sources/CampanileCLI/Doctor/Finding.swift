@@ -80,7 +80,31 @@ enum DoctorRules {
           "replication", "no standby is synchronous: the loss of the server loses the last writes",
           do: "set synchronous_standby_names"))
     }
+    let replaying = standbys.filter { $0.state == "streaming" && $0.lagBytes <= 64_000_000 }
+    if standbys.contains(where: \.isSynchronous), replaying.count < 2 {
+      findings.append(
+        .warning(
+          "replication", "\(replaying.count) standby replays the log: if it is lost as well, writes wait",
+          do: "add a second standby; see docs/scaling.md, a standby is missing"))
+    }
     return findings
+  }
+
+  /// Judges background work that no process does.
+  static func vacancies(_ vacancies: [ServerReport.Vacancy], database: String) -> [Finding] {
+    vacancies.filter { $0.sinceMs > 5_000 }.map { vacancy in
+      .warning(
+        "leases", "\(database): no process has done the work of \(vacancy.name) for \(vacancy.sinceMs / 1_000) s",
+        do: "start the service, or look into its log; see docs/scaling.md, a lease without a holder")
+    }
+  }
+
+  /// Judges the clock against that of the server.
+  static func serverClock(skewMs: Int64) -> Finding {
+    let detail = "differs by \(abs(skewMs)) ms from the server's"
+    guard abs(skewMs) > 1_000 else { return .good("server clock", detail) }
+    return .warning(
+      "server clock", detail, do: "run chrony or systemd-timesyncd on both; see docs/scaling.md, clocks that differ")
   }
 
   /// Judges the system clock.

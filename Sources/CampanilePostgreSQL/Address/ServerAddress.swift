@@ -3,7 +3,7 @@ import CampanileStore
 
 /// The address of a server's database and the parameters of its connections, as libpq names them.
 struct ServerAddress: Sendable, Hashable {
-  private let parameters: [String: String]
+  private var parameters: [String: String]
 
   /// Parses an address: a URI, or `keyword=value` pairs.
   ///
@@ -43,6 +43,26 @@ struct ServerAddress: Sendable, Hashable {
     }
     let user = user.map { $0 + "@" } ?? ""
     return "postgresql://\(user)\(servers.joined(separator: ","))/\(database)"
+  }
+
+  /// The hosts with their ports. Addresses (`hostaddr`) stand for hosts without a name.
+  var hosts: [(name: String, port: String)] {
+    let names = Self.list(parameters["host"] ?? parameters["hostaddr"] ?? "")
+    let ports = Self.list(parameters["port"] ?? "")
+    return names.enumerated().map { index, name in
+      let port = ports.isEmpty ? "" : ports[min(index, ports.count - 1)]
+      return (name, port.isEmpty ? "5432" : port)
+    }
+  }
+
+  /// Returns the address with its hosts in another order.
+  func ordered(_ positions: [Int]) -> ServerAddress {
+    var address = self
+    for keyword in ["host", "hostaddr", "port"] {
+      guard let list = parameters[keyword].map(Self.list), list.count == positions.count else { continue }
+      address.parameters[keyword] = positions.map { list[$0] }.joined(separator: ",")
+    }
+    return address
   }
 
   /// Returns all parameters of a connection, with defaults for those that the address does not give.

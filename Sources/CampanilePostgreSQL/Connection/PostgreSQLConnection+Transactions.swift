@@ -9,7 +9,7 @@ extension PostgreSQLConnection {
   func beginWriting() throws(StoreError) {
     try ensureAlive()
     try dropDiscarded()
-    refreshSize()
+    refreshCondition()
     if session.lost != nil { try ensureAlive() }
     request()
     lane.begin()
@@ -106,13 +106,11 @@ extension PostgreSQLConnection {
     try settle()
   }
 
-  /// Asks for the size of the database now and then, because metrics must not wait for the server.
-  private func refreshSize() {
+  /// Asks for the server's state now and then, because metrics must not wait for the server.
+  private func refreshCondition() {
     guard ContinuousClock.now >= sizeKnownUntil else { return }
     sizeKnownUntil = ContinuousClock.now + .milliseconds(opener.limits.sizeIntervalMs)
-    // A size is not worth an error.
-    try? session.ask("SELECT pg_database_size(current_database())") { row in
-      opener.counters.sizeBytes = try row.integer(0)
-    }
+    // Metrics are not worth an error.
+    try? session.ask(ServerCondition.query) { row in opener.counters.condition = try ServerCondition(row) }
   }
 }

@@ -12,6 +12,7 @@ struct SessionOpener: Sendable {
   let address: ServerAddress
   let limits: PostgreSQLLimits
   let counters: PostgreSQLCounters
+  let order = HostOrder()
 
   /// Connects, checks the server, and for the writer creates the tables of its lane.
   ///
@@ -32,16 +33,29 @@ struct SessionOpener: Sendable {
   }
 
   private func connect(_ role: SessionRole) throws(StoreError) -> OpaquePointer {
-    let parameters = address.connection(role, limits).sorted { $0.key < $1.key }
+    let positions = order.positions(address.hosts.count)
+    let begun = ContinuousClock.now
+    let parameters = address.ordered(positions).connection(role, limits).sorted { $0.key < $1.key }
     let handle = Self.withPointers(parameters.map(\.key)) { keywords in
       Self.withPointers(parameters.map(\.value)) { values in PQconnectdbParams(keywords, values, 0) }
     }
     guard let handle else { throw StoreError(.unavailable, "libpq has no memory", path: address.place) }
     guard PQstatus(handle) == CONNECTION_OK else {
       defer { PQfinish(handle) }
+      let messages = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+      order.record(messages: messages.split(whereSeparator: \.isNewline).map(String.init), address.hosts)
       throw ConnectFailure.error(handle, address)
     }
+    let place = positions.firstIndex(of: acceptedHost(handle)) ?? 0
+    order.record(tried: Array(positions[..<place]), accepted: positions[place], took: .now - begun)
     return handle
+  }
+
+  /// The position of the host that has accepted a connection; 0 if libpq does not name it.
+  private func acceptedHost(_ handle: OpaquePointer) -> Int {
+    let name = PQhost(handle).map { String(cString: $0) }
+    let port = PQport(handle).map { String(cString: $0) }
+    return address.hosts.firstIndex { $0.name == name && $0.port == port } ?? 0
   }
 
   private func prepareDatabase(_ session: Session) throws(StoreError) {

@@ -24,7 +24,7 @@ final class PostgreSQLCounters: Sendable {
   private let retries = Atomic<Int64>(0)
   private let recoveredCommits = Atomic<Int64>(0)
   private let lostCommits = Atomic<Int64>(0)
-  private let databaseBytes = Atomic<Int64>(0)
+  private let lastCondition = Mutex<ServerCondition?>(nil)
 
   func addFlush() { flushes.add(1, ordering: .relaxed) }
   func addRoundTrip() { roundTrips.add(1, ordering: .relaxed) }
@@ -33,10 +33,10 @@ final class PostgreSQLCounters: Sendable {
   func addRecoveredCommit() { recoveredCommits.add(1, ordering: .relaxed) }
   func addLostCommit() { lostCommits.add(1, ordering: .relaxed) }
 
-  /// The size of the database when the writer last asked; 0 before.
-  var sizeBytes: Int64 {
-    get { databaseBytes.load(ordering: .relaxed) }
-    set { databaseBytes.store(newValue, ordering: .relaxed) }
+  /// The server's state when the writer last asked; nil before.
+  var condition: ServerCondition? {
+    get { lastCondition.withLock { $0 } }
+    set { lastCondition.withLock { $0 = newValue } }
   }
 
   var snapshot: PostgreSQLMetrics {
