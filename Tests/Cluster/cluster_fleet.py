@@ -11,7 +11,7 @@ from postgresql_server import POSTGRESQL
 # Below the range from which the system takes the ports of connections.
 PORT_BASE, COPY_OFFSET = 21_400, 40
 # The processes of each part; one if not given.
-COPIES = {"gateway": 2, "attendance": 2}
+COPIES = {"gateway": 2, "attendance": 2, "sync": 2}
 
 
 class ClusterFleet(Fleet):

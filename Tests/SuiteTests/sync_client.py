@@ -75,8 +75,8 @@ class Link(Peer):
             "deviceId": device, "recordType": "Note", "sizeBytes": str(len(content)),
             "sha256": hashlib.sha256(content).hexdigest(), **fields})["upload"]
 
-    def send_chunks(self, upload, content, offset=0, packs=False):
-        """Sends a content from an offset and returns the last frame."""
+    def send_chunks(self, upload, content, offset=0, packs=False, ends=True):
+        """Sends a content from an offset and returns the last frame, or None if the stream stays open."""
         stream = self.open("UploadsService/UploadContent")
         credit = Credit()
 
@@ -94,6 +94,8 @@ class Link(Peer):
             piece = content[start:start + CHUNK]
             chunk = {"data": base64.b64encode(gzip.compress(piece) if packs else piece).decode()}
             message({"chunk": chunk | ({"encoding": "CHUNK_ENCODING_GZIP"} if packs else {})})
+        if not ends:
+            return None
         self.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": stream}})
         while (frame := self.receive()).get("method") == "rpc.credit":
             pass

@@ -7,7 +7,7 @@ import time
 import pytest
 from campanile import eventually
 from postgresql_server import Server
-from sync_client import TOKEN, Link
+from sync_client import CHUNK, TOKEN, Link
 from test_sync import array
 
 from wire_marks import on_sqlite  # noqa: E402  (sync_client added its folder to the path)
@@ -59,6 +59,26 @@ def test_a_watch_sees_the_commits_of_another_process(pair):
         writer.send_chunks(upload, large)
         reader.put_upload("phone", "large", upload)
         assert reader.download("large")[0] == large == writer.download("large")[0]
+
+
+def test_an_upload_continues_at_another_process_after_a_kill(pair):
+    first, second = pair("campanile-sync")
+    content = array(3_500_000)
+    with Link(first.port) as sender, Link(second.port) as other:
+        sender.register("phone", "WRITER")
+        upload = sender.create_upload("phone", content)["id"]
+
+        def received():
+            return int(other.ask("UploadsService/GetUpload", {"uploadId": upload})["upload"].get("receivedBytes", 0))
+
+        sender.send_chunks(upload, content[:10 * CHUNK], ends=False)
+        eventually(lambda: received() > 0, "the other process sees the stored bytes")
+        first.kill()
+        rest = received()
+        assert rest < 10 * CHUNK and rest % CHUNK == 0
+        assert other.send_chunks(upload, content, offset=rest)["result"]["upload"]["complete"]
+        other.put_upload("phone", "large", upload)
+        assert other.download("large")[0] == content
 
 
 def test_timers_run_once_and_survive_their_process(pair):

@@ -1,4 +1,4 @@
-public import CampanileStore
+import CampanileStore
 
 #if canImport(Darwin)
   import Darwin

@@ -73,8 +73,7 @@ final class OpenUploadTable: Sendable {
     state.withLock { $0.busy[id].map { $0.activeMs >= sinceMs } ?? false }
   }
 
-  /// Returns the open upload of this process, and otherwise takes it and resumes its file; nil if the upload is complete.
-  /// Blocks.
+  /// Returns the open upload of this process, or takes it and resumes its file; nil if the upload is complete. Blocks.
   @discardableResult
   func reopen(
     _ id: String, user: String, _ repository: any SyncRepository, _ contents: any ContentStore
