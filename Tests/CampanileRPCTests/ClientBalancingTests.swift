@@ -55,7 +55,9 @@ private struct NamedService: RPCService {
     configuration.resolveIntervalMs = 20
     configuration.backoff = Backoff(initialMs: 10, maxMs: 50)
     let loop = MultiThreadedEventLoopGroup.singleton.next()
-    return try RPCClient(configuration, group: loop, environment: ClientEnvironment(resolver: resolver))
+    var environment = ClientEnvironment()
+    environment.resolver = resolver
+    return try RPCClient(configuration, group: loop, environment: environment)
   }
 
   /// Makes calls one after the other, and returns the number of responses of each server.

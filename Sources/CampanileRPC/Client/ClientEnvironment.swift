@@ -15,17 +15,16 @@ package struct ClientEnvironment: Sendable {
   package var randomBytes: @Sendable () -> [UInt8]?
   /// Opens a connection.
   package var dial: Dial
-  package var resolver: any HostResolving
+  package var resolver: any HostResolving = SystemHostResolver()
 
   package init(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     randomBytes: @escaping @Sendable () -> [UInt8]? = InternalTokenProof.randomBytes,
-    dial: @escaping Dial = Self.connect, resolver: any HostResolving = SystemHostResolver()
+    dial: @escaping Dial = Self.connect
   ) {
     self.random = random
     self.randomBytes = randomBytes
     self.dial = dial
-    self.resolver = resolver
   }
 
   /// Opens a TCP connection.
