@@ -68,14 +68,17 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--configuration", choices=["debug", "release"], help="only this one (default: both)")
     parser.add_argument("--product", default="campanile-suite", help="the product to build (default: campanile-suite)")
+    parser.add_argument("--package", default=".", help="the folder of its package (default: this one)")
     options = parser.parse_args()
     from bench import Rows
     rows = Rows()
+    file = options.json and os.path.abspath(options.json)
+    os.chdir(options.package)
     rows.head()
     for name, flags in (("debug", []), ("release", os.environ["CAMPANILE_RELEASE_FLAGS"].split())):
         if options.configuration in (None, name):
             measure(rows, name, [*flags, "--product", options.product])
-    rows.write(options.json)
+    rows.write(file)
 
 
 if __name__ == "__main__":

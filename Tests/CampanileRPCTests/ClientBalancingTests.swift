@@ -47,9 +47,19 @@ private struct NamedService: RPCService {
     throw RPCError(.unavailable, "no port is free at all addresses")
   }
 
-  private func client(
-    _ hosts: [String], port: Int, resolver: ScriptedResolver = ScriptedResolver([])
-  ) throws -> RPCClient {
+  /// Starts servers, and calls `body` with a client of these hosts, the servers, and their port.
+  private func withServers(
+    _ names: [String], hosts: [String], resolver: ScriptedResolver = ScriptedResolver([]),
+    _ body: (RPCClient, inout [RPCServer], Int) async throws -> Void
+  ) async throws {
+    var (servers, port) = try await servers(names)
+    let client = try client(hosts, port: port, resolver: resolver)
+    try await body(client, &servers, port)
+    await client.close()
+    for server in servers { await server.shutdown() }
+  }
+
+  private func client(_ hosts: [String], port: Int, resolver: ScriptedResolver) throws -> RPCClient {
     var configuration = ClientConfiguration(addresses: hosts.map { HostPort(host: $0, port: port) })
     configuration.balancing = .everyAddress
     configuration.resolveIntervalMs = 20
@@ -72,73 +82,66 @@ private struct NamedService: RPCService {
 
   @Test("calls one after the other are shared equally by all addresses")
   func equalShares() async throws {
-    let (servers, port) = try await servers(["a", "b", "c"])
-    let client = try client(["127.0.0.1", "127.0.0.2", "127.0.0.3"], port: port)
-    try await eventually("all are connected") { try await responses(client) == ["a": 10, "b": 10, "c": 10] }
-    await client.close()
-    for server in servers { await server.shutdown() }
+    try await withServers(["a", "b", "c"], hosts: ["127.0.0.1", "127.0.0.2", "127.0.0.3"]) { client, _, _ in
+      try await eventually("all are connected") { try await responses(client) == ["a": 10, "b": 10, "c": 10] }
+    }
   }
 
   @Test("a call goes to the address with the fewest open calls")
   func fewestOpenCalls() async throws {
-    let (servers, port) = try await servers(["a", "b"])
-    let client = try client(["127.0.0.1", "127.0.0.2"], port: port)
-    try await eventually("both are connected") { try await responses(client, calls: 4).count == 2 }
-    let slow = Task { try await client.unary(clientEcho, Note("", count: 60_000)) as Note }
-    try await eventually("the other address gets all calls") { try await responses(client, calls: 6).count == 1 }
-    slow.cancel()
-    await client.close()
-    for server in servers { await server.shutdown() }
+    try await withServers(["a", "b"], hosts: ["127.0.0.1", "127.0.0.2"]) { client, _, _ in
+      try await eventually("both are connected") { try await responses(client, calls: 4).count == 2 }
+      let slow = Task { try await client.unary(clientEcho, Note("", count: 60_000)) as Note }
+      try await eventually("the other address gets all calls") { try await responses(client, calls: 6).count == 1 }
+      slow.cancel()
+    }
   }
 
   @Test("an address that fails gets no calls, and gets calls again after its return")
   func failureAndReturn() async throws {
-    let (servers, port) = try await servers(["a", "b"])
-    let client = try client(["127.0.0.1", "127.0.0.2"], port: port)
-    try await eventually("both are connected") { try await responses(client).count == 2 }
-    await servers[1].shutdown()
-    // A call that was sent to the ended server may fail; all others succeed.
-    try await eventually("the failure is known") { (try? await responses(client)) == ["a": 30] }
-    let returned = server("b", host: "127.0.0.2", port: port)
-    _ = try await returned.start()
-    try await eventually("both are connected again") { try await responses(client) == ["a": 15, "b": 15] }
-    await client.close()
-    for server in [servers[0], returned] { await server.shutdown() }
+    try await withServers(["a", "b"], hosts: ["127.0.0.1", "127.0.0.2"]) { client, servers, port in
+      try await eventually("both are connected") { try await responses(client).count == 2 }
+      await servers[1].shutdown()
+      // A call that was sent to the ended server may fail; all others succeed.
+      try await eventually("the failure is known") { (try? await responses(client)) == ["a": 30] }
+      servers[1] = server("b", host: "127.0.0.2", port: port)
+      _ = try await servers[1].start()
+      try await eventually("both are connected again") { try await responses(client) == ["a": 15, "b": 15] }
+    }
   }
 
   @Test("a client whose first address does not exist uses the others")
   func absentAddress() async throws {
-    let (servers, port) = try await servers(["a"])
-    let client = try client(["127.0.0.3", "127.0.0.1"], port: port)
-    #expect(try await responses(client) == ["a": 30])
-    await client.close()
-    await servers[0].shutdown()
+    try await withServers(["a"], hosts: ["127.0.0.3", "127.0.0.1"]) { client, _, _ in
+      let found = try await responses(client)
+      #expect(found == ["a": 30])
+    }
   }
 
   @Test("a name stands for all of its addresses, and calls follow its changes")
   func namesAreResolved() async throws {
-    let (servers, port) = try await servers(["a", "b", "c"])
     let resolver = ScriptedResolver(["127.0.0.1", "127.0.0.2"])
-    let client = try client(["servers.test"], port: port, resolver: resolver)
-    try await eventually("the name is resolved") { resolver.askedCount > 1 }
-    try await eventually("both are connected") { try await responses(client) == ["a": 15, "b": 15] }
+    try await withServers(["a", "b", "c"], hosts: ["servers.test"], resolver: resolver) { client, _, _ in
+      try await eventually("the name is resolved") { resolver.askedCount > 1 }
+      try await eventually("both are connected") { try await responses(client) == ["a": 15, "b": 15] }
 
-    let open = (0..<2).map { _ in Task { try await client.unary(clientEcho, Note("", count: 200)) as Note } }
-    resolver.set(["127.0.0.2", "127.0.0.3"])
-    try await eventually("the new address has replaced the first") {
-      try await responses(client) == ["b": 15, "c": 15]
+      let open = (0..<2).map { _ in Task { try await client.unary(clientEcho, Note("", count: 200)) as Note } }
+      resolver.set(["127.0.0.2", "127.0.0.3"])
+      try await eventually("the new address has replaced the first") {
+        try await responses(client) == ["b": 15, "c": 15]
+      }
+      var finished: Set<String> = []
+      for call in open { finished.insert(try await call.value.text) }
+      #expect(finished == ["a", "b"])
+
+      resolver.set([])
+      let askedCount = resolver.askedCount
+      try await eventually("the name is resolved again") { resolver.askedCount > askedCount + 1 }
+      #expect(try await responses(client) == ["b": 15, "c": 15])
+      await client.close()
+      let closed = await failure { try await responses(client) }
+      #expect(closed?.reason == "CLIENT_CLOSED")
     }
-    var finished: Set<String> = []
-    for call in open { finished.insert(try await call.value.text) }
-    #expect(finished == ["a", "b"])
-
-    resolver.set([])
-    let askedCount = resolver.askedCount
-    try await eventually("the name is resolved again") { resolver.askedCount > askedCount + 1 }
-    #expect(try await responses(client) == ["b": 15, "c": 15])
-    await client.close()
-    #expect(await failure { try await responses(client) }?.reason == "CLIENT_CLOSED")
-    for server in servers { await server.shutdown() }
   }
 
   @Test("the interval of name resolution must be positive")

@@ -21,6 +21,15 @@ STORES = ("notifications", "activities", "sync", "attendance", "gateway")
 ORDER = ("notifications", "apns-simulator", "activities", "sync", "attendance", "gateway")
 
 
+def is_ready(port, timeout_s):
+    """Returns whether a process reports at its HTTP port that it is serving."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=timeout_s) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
 class Fleet:
     """All processes on one folder. Ports do not change on restarts. Set `change` to modify command lines before they are used."""
 
@@ -129,12 +138,7 @@ class Fleet:
 
     def serves(self, timeout_s=5):
         """Returns whether the gateway reports that it and all services are serving."""
-        try:
-            url = f"http://127.0.0.1:{self.endpoints['gateway']['http']}/readyz"
-            with urllib.request.urlopen(url, timeout=timeout_s) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
+        return is_ready(self.endpoints["gateway"]["http"], timeout_s)
 
     def wait_serving(self):
         eventually(self.serves, "the gateway serves all services")

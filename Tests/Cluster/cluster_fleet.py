@@ -2,10 +2,9 @@
 
 import itertools
 import pathlib
-import urllib.request
 
 import psycopg
-from fleet import ORDER, Fleet, eventually, run
+from fleet import ORDER, Fleet, eventually, is_ready, run
 from postgresql_server import POSTGRESQL
 
 # Below the range from which the system takes the ports of connections.
@@ -80,20 +79,14 @@ class ClusterFleet(Fleet):
                 break
         return self.port(name)
 
-    def is_ready(self, name, timeout_s=5):
-        command = self.commands[name]
-        try:
-            url = f"http://127.0.0.1:{command[command.index('--http-port') + 1]}/readyz"
-            with urllib.request.urlopen(url, timeout=timeout_s) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
+    def unready(self, timeout_s=5):
+        def port(command):
+            return command[command.index("--http-port") + 1]
 
-    def unready(self):
-        return [name for name in self.order if name != "apns-simulator" and not self.is_ready(name)]
+        return [name for name in self.order if name != "apns-simulator" and not is_ready(port(self.commands[name]), timeout_s)]
 
     def serves(self, timeout_s=5):
-        return not self.unready()
+        return not self.unready(timeout_s)
 
     def wait_serving(self):
         eventually(self.serves, "all processes serve")

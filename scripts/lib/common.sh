@@ -34,7 +34,8 @@ need_debian() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# need_python PACKAGE…: creates .venv, installs missing packages there, sets $python and adds the programs to PATH.
+# need_python PACKAGE[==VERSION]…: creates .venv, installs missing packages there, sets $python and adds the programs to
+# PATH.
 need_python() {
   need_debian python3 python3-venv
   local venv="$root/.venv" package missing=()
@@ -44,8 +45,9 @@ need_python() {
   for package in "$@"; do
     "$python" - "$package" <<'PYTHON' || missing+=("$package")
 import importlib.metadata, sys
+name, _, wanted = sys.argv[1].partition("==")
 try:
-    importlib.metadata.version(sys.argv[1])
+    sys.exit(wanted not in ("", importlib.metadata.version(name)))
 except importlib.metadata.PackageNotFoundError:
     sys.exit(1)
 PYTHON

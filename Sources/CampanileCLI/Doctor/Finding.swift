@@ -69,7 +69,7 @@ enum DoctorRules {
     }
     var findings = standbys.map { standby in
       let detail = "\(standby.name) is \(standby.state ?? "hidden"), \(standby.lagBytes / 1_000_000) MB behind"
-      if let state = standby.state, state != "streaming" || standby.lagBytes > 64_000_000 {
+      if standby.state != nil, !standby.isReplaying {
         return Finding.warning("replication", detail, do: "check the standby's log, its disk and the network")
       }
       return .good("replication", detail)
@@ -80,12 +80,13 @@ enum DoctorRules {
           "replication", "no standby is synchronous: the loss of the server loses the last writes",
           do: "set synchronous_standby_names"))
     }
-    let replaying = standbys.filter { $0.state == "streaming" && $0.lagBytes <= 64_000_000 }
-    if standbys.contains(where: \.isSynchronous), replaying.count < 2 {
+    let replayingCount = standbys.count(where: \.isReplaying)
+    if standbys.contains(where: \.isSynchronous), replayingCount < 2 {
+      let detail =
+        replayingCount == 0
+        ? "no standby replays the log, so writes may wait" : "one standby replays the log; without it, writes wait"
       findings.append(
-        .warning(
-          "replication", "\(replaying.count) standby replays the log: if it is lost as well, writes wait",
-          do: "add a second standby; see docs/scaling.md, a standby is missing"))
+        .warning("replication", detail, do: "add a second standby; see docs/scaling.md, a standby is missing"))
     }
     return findings
   }

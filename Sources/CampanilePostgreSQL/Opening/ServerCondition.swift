@@ -1,9 +1,9 @@
 import CampanileStore
 
-#if canImport(Darwin)
-  import Darwin
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
 #else
-  import Glibc
+  import Foundation
 #endif
 
 /// The state of a server when a writer last asked for it.
@@ -13,7 +13,7 @@ public struct ServerCondition: Sendable, Hashable {
   public var replayingStandbys: Int64?
   /// Bytes of the log that the slowest standby has not replayed.
   public var lagBytes: Int64
-  /// Leases that have ended and that no process has taken.
+  /// Leases that have ended and that no process has taken, also those that their holder has given up.
   public var vacantLeases: Int64
   /// Time by which this machine's clock is ahead of the server's.
   public var clockSkewMs: Int64
@@ -45,9 +45,5 @@ public struct ServerCondition: Sendable, Hashable {
   }
 
   /// This machine's clock in milliseconds since 1970.
-  static func nowMs() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-  }
+  static func nowMs() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 }

@@ -11,6 +11,8 @@ public struct ServerReport: Sendable, Hashable {
     public var isSynchronous: Bool
     /// Bytes of the log that it has not replayed.
     public var lagBytes: Int64
+    /// Whether it receives the log and is not far behind; see `ServerCondition.replayingStandbys`.
+    public var isReplaying: Bool { state == "streaming" && lagBytes <= ServerCondition.lagBytesMax }
 
     public init(name: String, state: String?, isSynchronous: Bool, lagBytes: Int64) {
       self.name = name

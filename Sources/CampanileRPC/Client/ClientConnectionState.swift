@@ -256,6 +256,7 @@ struct ClientConnectionState<Call> {
   }
 
   /// Opens no more calls. Returns false if none could be opened yet.
+  @discardableResult
   mutating func retire() -> Bool {
     guard phase == .ready || phase == .draining else { return false }
     phase = .draining
@@ -265,7 +266,7 @@ struct ClientConnectionState<Call> {
   private mutating func receiveDrain() -> Action {
     switch phase {
     case .ready, .draining:
-      _ = retire()
+      retire()
       return .drain
     // If the connection became ready now, the draining server would close it in the middle of its first calls.
     case .greeting: return .close(LocalFailure.draining)

@@ -28,8 +28,7 @@ final class ClientResources: Sendable {
   func resolve(_ names: Set<String>, for loops: [LoopClient]) async {
     var resolved = ResolvedNames()
     while !Task.isCancelled {
-      _ = resolved.note(
-        await environment.resolver.addresses(of: names, timeoutMs: configuration.resolveIntervalMs))
+      resolved.note(await environment.resolver.addresses(of: names, timeoutMs: configuration.resolveIntervalMs))
       let endpoints = resolved.endpoints(of: configuration.addresses)
       for one in loops { one.loop.execute { one.use(endpoints) } }
       try? await Task.sleep(for: .milliseconds(configuration.resolveIntervalMs))

@@ -43,8 +43,8 @@ final class LoopClient: @unchecked Sendable {
     }
     turn = (turn + 1) % slots.count
     var best: ClientConnection?
-    for slot in [slots[turn...], slots[..<turn]].joined() {
-      guard let connection = slot.connection, connection.hasRoom else { continue }
+    for offset in slots.indices {
+      guard let connection = slots[(turn + offset) % slots.count].connection, connection.hasRoom else { continue }
       if let best, best.openCount <= connection.openCount { continue }
       best = connection
     }

@@ -26,6 +26,7 @@ package struct ResolvedNames: Sendable {
   }
 
   /// Stores the addresses found for each name, and returns the names that have failed now and not the last time.
+  @discardableResult
   package mutating func note(_ found: [String: [IPAddress]]) -> Set<String> {
     for (name, addresses) in found where !addresses.isEmpty { self.addresses[name] = addresses }
     let failed = Set(found.filter(\.value.isEmpty).keys)

@@ -10,6 +10,9 @@ import SyncContents
 /// journal, and nothing to protect in between.
 final class ContentChunks: ContentStore {
   private static let orphansMax = 100
+  private static let discardSQL = """
+    DELETE FROM content_chunks WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM uploads WHERE id = $1)
+    """
 
   let threads = ContentChunks.makeThreads()
   let packs: Bool
@@ -38,8 +41,9 @@ final class ContentChunks: ContentStore {
     UploadChunks(store: store, id: upload.id, epoch: isWritable ? upload.epoch : nil)
   }
 
-  // If this fails, `purgeOrphans` deletes the file.
-  func discard(_ name: String) { try? store.writeBlocking { try ChunkTable.remove(name, $0) } }
+  // The file of an upload that still exists stays: another process may be writing it. If this fails, `purgeOrphans`
+  // deletes the file.
+  func discard(_ name: String) { try? store.writeBlocking { try $0.execute(Self.discardSQL, [.text(name)]) } }
 
   func put(_ content: [UInt8], name: String, check: ContentCheck) throws -> ContentSummary {
     if content.count <= ContentJournal.contentBytesMax {

@@ -23,7 +23,7 @@ protocol ContentStore: Sendable {
   ///
   /// - Parameter isWritable: False to read what another process has written. All changes are then discarded.
   func open(_ upload: StoredUpload, isWritable: Bool) throws -> (any ContentFile)?
-  /// Deletes an unfinished file. A missing one is not an error.
+  /// Deletes an unfinished file, unless another process may be writing it. A missing one is not an error.
   func discard(_ name: String)
 
   /// Stores a content from memory, as far as it can be before its commit. `keep` or `drop` must follow.

@@ -27,6 +27,10 @@ struct ContentCheck {
     if container == nil || isStrict { validator = JSONValidator(limits: text) }
   }
 
+  init(of upload: StoredUpload, _ limits: SyncLimits) {
+    self.init(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
+  }
+
   /// Whether contents of this type are known containers.
   static func isContainer(_ recordType: String) -> Bool { Container(rawValue: recordType) != nil }
 

@@ -37,8 +37,7 @@ final class OpenUploadTable: Sendable {
   {
     if let open = current(upload) { return try open.progress() }
     guard contents.isShared, let file = try contents.open(upload, isWritable: false) else { return (0, nil) }
-    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
-    let writer = try ContentWriter.resume(file, packs: contents.packs, check: check)
+    let writer = try ContentWriter.resume(file, packs: contents.packs, check: ContentCheck(of: upload, limits))
     return (writer.receivedBytes, try writer.digest())
   }
 
@@ -95,7 +94,7 @@ final class OpenUploadTable: Sendable {
     _ find: (StoredUpload) throws -> (any ContentFile)?
   ) throws -> OpenUpload {
     let upload = contents.isShared ? try repository.takeUploadBlocking(upload.id, user: user) : upload
-    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: repository.limits)
+    let check = ContentCheck(of: upload, repository.limits)
     let open = OpenUpload(
       try find(upload).map { try ContentWriter.resume($0, packs: contents.packs, check: check) }
         ?? ContentWriter.begin(try contents.create(upload), packs: contents.packs, check: check),
