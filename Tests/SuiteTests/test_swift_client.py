@@ -190,7 +190,7 @@ def test_code_for_apple_systems_compiles_and_works_with_stand_ins(exported):
     for app in ("InboxApp", "RoomApp", "TimerApp", "LodgeApp"):
         assert (folder / ".build-stubs" / "debug" / "Modules" / f"{app}.swiftmodule").exists()
     output = swift(folder, "test", "--skip-build", "--filter", "AppleStubTests", *arguments, CAMPANILE_APPLE_STUBS="1")
-    assert "Test run with 5 tests" in output and "passed" in output
+    assert "Test run with 6 tests" in output and "passed" in output
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

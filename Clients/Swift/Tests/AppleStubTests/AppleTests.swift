@@ -67,6 +67,22 @@ import WatchConnectivity
     #expect(try outbox.entries().filter { $0.method.hasSuffix("RegisterPushToken") }.count == 4)
   }
 
+  @Test func activityRemovedBeforeTheLaunchIsEnded() async throws {
+    let outbox = Outbox(path: folder.appendingPathComponent("outbox").path)
+    let state = RoomContentState(phase: .waiting, roomId: "ab", lastUpdated: Date())
+    let removed = try LiveActivity.request(
+      attributes: RoomActivityAttributes(roomId: "ab"), content: .init(state: state, staleDate: nil), pushType: .token)
+    removed.systemSends(state: .dismissed)
+    let registrar = LiveActivityRegistrar(.init(app: "com.example.rooms", environment: .sandbox), outbox: outbox)
+    registrar.follow(RoomActivityAttributes.self)
+    try await eventually("the end") {
+      try outbox.entries().contains {
+        let request: EndActivityRequest? = $0.request(of: ActivitiesServiceMethods.endActivity)
+        return request?.activityId == removed.id
+      }
+    }
+  }
+
   @Test func keychainIsSharedAndALockedOneIsNotEmpty() throws {
     let store = KeychainCredentialStore(service: "api.example", accessGroup: "group.example", folder: folder)
     let other = KeychainCredentialStore(service: "api.example", accessGroup: "group.other", folder: folder)

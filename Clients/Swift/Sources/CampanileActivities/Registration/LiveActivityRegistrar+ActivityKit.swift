@@ -22,28 +22,35 @@
       tasks.add(Task { [weak self] in await self?.followAuthorization() })
     }
 
+    // Each of these listens before it reads the present value, so that no change falls between the two.
+
     private func followActivities<Attributes: ActivityAttributes & Sendable>(
       of type: Attributes.Type, _ activityID: @escaping @Sendable (Attributes, String) -> String
     ) async {
+      var updates = LiveActivity<Attributes>.activityUpdates.makeAsyncIterator()
       var known: Set<String> = []
       for activity in LiveActivity<Attributes>.activities where known.insert(activity.id).inserted {
         follow(activity, activityID(activity.attributes, activity.id))
       }
-      for await activity in LiveActivity<Attributes>.activityUpdates where known.insert(activity.id).inserted {
-        follow(activity, activityID(activity.attributes, activity.id))
+      while let activity = await updates.next() {
+        if known.insert(activity.id).inserted { follow(activity, activityID(activity.attributes, activity.id)) }
       }
     }
 
     private func follow<Attributes: ActivityAttributes & Sendable>(_ activity: LiveActivity<Attributes>, _ id: String) {
-      if let token = activity.pushToken { updateToken(token, activityID: id) }
       tasks.add(
         Task { [weak self] in
-          for await token in activity.pushTokenUpdates { self?.updateToken(token, activityID: id) }
+          var updates = activity.pushTokenUpdates.makeAsyncIterator()
+          if let token = activity.pushToken { self?.updateToken(token, activityID: id) }
+          while let token = await updates.next() { self?.updateToken(token, activityID: id) }
         })
       tasks.add(
         Task { [weak self] in
-          for await state in activity.activityStateUpdates where state == .dismissed {
-            self?.activityDisappeared(id)
+          var updates = activity.activityStateUpdates.makeAsyncIterator()
+          var state: ActivityState? = activity.activityState
+          while let known = state {
+            if known == .dismissed { self?.activityDisappeared(id) }
+            state = await updates.next()
           }
         })
     }
@@ -51,16 +58,16 @@
     private func followStarts<Attributes: ActivityAttributes & Sendable>(of type: Attributes.Type) async {
       guard #available(iOS 17.2, *) else { return }
       let name = String(describing: type)
+      var updates = LiveActivity<Attributes>.pushToStartTokenUpdates.makeAsyncIterator()
       if let token = LiveActivity<Attributes>.pushToStartToken { pushToStartToken(token, attributesType: name) }
-      for await token in LiveActivity<Attributes>.pushToStartTokenUpdates {
-        pushToStartToken(token, attributesType: name)
-      }
+      while let token = await updates.next() { pushToStartToken(token, attributesType: name) }
     }
 
     private func followAuthorization() async {
       let info = ActivityAuthorizationInfo()
+      var updates = info.frequentPushEnablementUpdates.makeAsyncIterator()
       frequentPushes(isEnabled: info.frequentPushesEnabled)
-      for await isEnabled in info.frequentPushEnablementUpdates { frequentPushes(isEnabled: isEnabled) }
+      while let isEnabled = await updates.next() { frequentPushes(isEnabled: isEnabled) }
     }
   }
 #endif

@@ -76,6 +76,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, @unch
   public let attributes: Attributes
   private let tokenBox = Box<Data?>(nil)
   private let tokens = Broadcast<Data>()
+  private let stateBox = Box(ActivityState.active)
   private let states = Broadcast<ActivityState>()
   private let contentBox: Box<ActivityContent<ContentState>>
 
@@ -88,6 +89,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, @unch
   public var content: ActivityContent<ContentState> { contentBox.value }
   public var pushToken: Data? { tokenBox.value }
   public var pushTokenUpdates: Updates<Data> { tokens.updates }
+  public var activityState: ActivityState { stateBox.value }
   public var activityStateUpdates: Updates<ActivityState> { states.updates }
 
   private static var name: String { String(describing: Attributes.self) }
@@ -115,7 +117,7 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, @unch
   public func end(
     _ content: ActivityContent<ContentState>?, dismissalPolicy: ActivityUIDismissalPolicy = .default
   ) async {
-    states.send(.ended)
+    systemSends(state: .ended)
   }
 
   // For tests: what the system does.
@@ -125,7 +127,10 @@ public final class Activity<Attributes: ActivityAttributes>: Identifiable, @unch
     tokens.send(token)
   }
 
-  public func systemSends(state: ActivityState) { states.send(state) }
+  public func systemSends(state: ActivityState) {
+    stateBox.value = state
+    states.send(state)
+  }
 
   public static func systemSends(pushToStartToken token: Data) {
     startToken.value = token
