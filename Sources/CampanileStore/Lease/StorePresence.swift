@@ -10,6 +10,8 @@ package struct StorePresence: Sendable {
   private let store: Store
 
   private static let namePrefix = "process-"
+  /// The condition that a row of `store_leases` is of a kind of work, which some process should hold.
+  package static let isWork = "name NOT LIKE '\(namePrefix)%'"
   private static let retentionMs: Int64 = 60_000
   private static let nowMs = LeaseStatements.serverNowMs
   private static let purgeSQL = """
