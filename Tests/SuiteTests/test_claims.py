@@ -8,7 +8,8 @@ from campanile import ROOT
 SWIFT = {name for path in (ROOT / "Tests").glob("*/*.swift") for name in [
     path.stem, path.parent.name, *re.findall(r"\b(?:func|struct|class|enum|extension) (\w+)", path.read_text())]}
 PYTHON = {path: path.read_text() for path in (ROOT / "Tests").glob("*/test_*.py")}
-SCENARIOS = re.findall(r'^    "([a-z-]+)": \(', (ROOT / "Tests" / "Chaos" / "chaos.py").read_text(), re.M)
+SCENARIOS, FAULTS = (
+    re.findall(r'^    "([a-z-]+)": \(', (ROOT / "Tests" / path).read_text(), re.M) for path in ("Chaos/chaos.py", "Cluster/cluster_faults.py"))
 
 
 def swift_is_there(name):
@@ -36,8 +37,8 @@ def missing(command):
         found = [] if names else [words[1]]
         found += [one for one in (words[2] or "").split(" or ") if one and not any(one in name for name in names)]
     elif match := re.match(r"scripts/chaos ?(.*)$", command):
-        words = [word for word in re.sub(r"--seed \d+", "", match[1]).split() if word not in ("--full", "--quick")]
-        found = [word for word in words if word not in SCENARIOS]
+        words = [word for word in re.sub(r"--(?:seed|faults) \d+", "", match[1]).split() if word not in ("--full", "--quick", "--cluster")]
+        found = [word for word in words if word not in (FAULTS if "--cluster" in command else SCENARIOS)]
     elif command.startswith("deno test "):
         found = [word for word in command.split()[2:] if not word.startswith("-") and not (ROOT / word).exists()]
     elif command.startswith("scripts/"):
@@ -83,6 +84,7 @@ def test_every_point_of_security_names_a_test():
     ("pytest Tests/Wire/test_tls.py -k \"goodbye or nosuchtest\"", ["nosuchtest"]), ("pytest Tests/Wire/test_gone.py", ["Tests/Wire/test_gone.py"]),
     ("deno test --no-remote Tests/Console/gone.test.js", ["Tests/Console/gone.test.js"]),
     ("deno test --no-remote Tests/Console/texts.test.js", []), ("scripts/chaos --full kill gone", ["gone"]), ("scripts/gone", ["scripts/gone"]),
+    ("scripts/chaos --cluster --faults 3 etcd kill", ["kill"]),
 ])
 def test_missing_proofs_are_found(command, gone):
     assert missing(command) == gone
