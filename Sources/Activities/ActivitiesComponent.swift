@@ -88,6 +88,7 @@ public final class ActivitiesComponent: Sendable {
     let policy = ActivitiesPolicy(
       environments: Set(configuration.delivery.endpoints.push.keys), contentDates: configuration.contentDates,
       canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) },
+      learnKeys: { try await AddedKeys(delivery: delivery, store: store).refresh() },
       criticalAlertApps: configuration.criticalAlertApps, reportsDeliveries: reporter != nil)
     do {
       let repository = try await SQLiteActivitiesRepository(
@@ -139,10 +140,14 @@ public final class ActivitiesComponent: Sendable {
       try deliveryNotifier.complete(transaction)
       stateWriter.notifier.seal()
     }
-    configuration.changedNames = { stateWriter.notifier.changedUsers }
+    configuration.changedNames = {
+      var names = stateWriter.notifier.changedUsers
+      names.add(deliveryNotifier.changedNames, namesMax: .max)
+      return names
+    }
     configuration.foreignObserver = { changes in
       stateWriter.notifier.committedElsewhere(changes)
-      deliveryNotifier.committedElsewhere()
+      deliveryNotifier.committedElsewhere(changes)
       reportSignal.notify()
     }
     let observer = configuration.observer
@@ -179,6 +184,10 @@ public final class ActivitiesComponent: Sendable {
   ///
   /// - Returns: The number of results settled plus the number of pushes taken.
   package func deliverOnce() async throws -> Int { try await delivery.dispatcher.round() }
+
+  /// Follows what other processes on the database change in signing keys and in the queue, until the task is cancelled.
+  /// Every process runs it. Returns at once on SQLite.
+  public func runFollowing() async { await delivery.follow() }
 
   /// Sends pushes until the task is cancelled.
   public func runDelivery() async { await delivery.run() }

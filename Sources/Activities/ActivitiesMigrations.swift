@@ -3,7 +3,10 @@ public import CampanileStore
 /// The schema of the Activities store; migrations run forward only.
 public enum ActivitiesMigrations {
   public static let all: [Migration] =
-    [activities, DeliveryMigrations.delivery, AlertReports.migration, contract, groups, DeliveryMigrations.filters]
+    [
+      activities, DeliveryMigrations.delivery, AlertReports.migration, contract, groups, DeliveryMigrations.filters,
+      DeliveryMigrations.shared,
+    ]
 
   /// Adds groups of activities that are updated together, and activities whose pushes are stopped.
   private static let groups = Migration(

@@ -54,6 +54,8 @@ protocol ActivitiesRepository: Sendable {
     -> EndActivityGroupResponse
   /// Pushes a reload to the user's widgets and controls, once for a request id.
   func reload(_ reload: WidgetReload, idempotency: IdempotentRequest?) async throws -> ReloadWidgetsResponse
+  /// Reads the signing keys that other processes have just added. Returns whether there are any.
+  func learnSigningKeys() async throws -> Bool
   /// Returns an unused activity id.
   func newActivityID() -> String
   /// Changes the live activities of a driver, of one subject or (nil) of all.
@@ -120,7 +122,12 @@ extension ActivitiesRepository {
   ) async throws -> Activity {
     let checked: ActivityDraft
     do {
-      checked = try await draft()
+      do {
+        checked = try await draft()
+      } catch let error as RPCError where error.reason == Reason.signingKeyMissing.rawValue {
+        guard try await learnSigningKeys() else { throw error }
+        checked = try await draft()
+      }
     } catch {
       if let reply = try await reply(to: idempotency) { return reply }
       throw error

@@ -52,7 +52,9 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol, StoreBacked {
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: filter.scope, parts: 1,
       limits: limits)
-    let resumeToken = notifier.ends.present
+    let resumeToken = try await RPCError.convertingStoreErrors {
+      try await notifier.ends.start(resumeToken: "", store).text(user: PushEnds.scope)
+    }
     let page = try await read { try filter.page(before: query.position.first, countMax: query.pageSize, in: $0) }
     let nextPageToken = page.continuesAfter.map { query.token([$0]) } ?? ""
     return ListPushesResponse(pushes: page.pushes, nextPageToken: nextPageToken, resumeToken: resumeToken)

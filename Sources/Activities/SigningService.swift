@@ -17,6 +17,7 @@ public struct SigningService: SigningServiceProtocol {
     _ request: SignProviderTokenRequest, context: CallContext
   ) async throws -> SignProviderTokenResponse {
     try context.requireAdmin()
+    try await refresh()
     let id = try find(keyID: request.keyId, teamID: request.teamId)
     let issued = try await RPCError.convertingStoreErrors { try await delivery.tokens.token(of: id) }
     var response = SignProviderTokenResponse(
@@ -44,33 +45,16 @@ public struct SigningService: SigningServiceProtocol {
     }
     try violations.check()
     guard let key else { throw RPCError(.internalError, "the private key is missing") }
-    let id = SigningKeyID(teamID: description.teamId, keyID: description.keyId)
-    guard !delivery.delivery.keys.isRevoked(id) else {
-      throw RPCError(.failedPrecondition, "the key was revoked", .signingKeyRevoked, errorMetadata: ["keyId": id.keyID])
-    }
-    // Checked before the files are written, because all keys in the directory are loaded again about once a minute.
-    guard delivery.delivery.keys.hasRoom(for: id) else { throw Self.keysExhausted }
-    let files = SigningKeyFiles(directory: delivery.delivery.configuration.addedKeysDirectory, teamID: nil)
-    do {
-      // Stored as PKCS#8, whatever its original form.
-      try files.write(description, pem: key.privatePEM())
-    } catch {
-      throw RPCError(.unavailable, "the key could not be stored", reason: "SIGNING_KEY_NOT_KEPT", retryAfterMs: 5_000)
-    }
-    guard delivery.delivery.keys.add(.init(description: description, key: key)) else {
-      // A concurrent call added the last key within the limit, or revoked this one.
-      files.remove(id.keyID)
-      throw Self.keysExhausted
-    }
-    // Wake the dispatcher: pushes may be waiting for this key.
-    delivery.delivery.notifier.signal.notify()
-    return PutSigningKeyResponse(key: withTokenTime(description, id))
+    let entry = SigningKeys.Entry(description: description, key: key)
+    try await delivery.addedKeys.put(entry)
+    return PutSigningKeyResponse(key: withTokenTime(description, entry.id))
   }
 
   public func listSigningKeys(
     _ request: ListSigningKeysRequest, context: CallContext
   ) async throws -> ListSigningKeysResponse {
     try context.requireAdmin()
+    try await refresh()
     let query = try PositionQuery(
       user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: ["signing-keys"], parts: 2,
       limits: limits)
@@ -94,22 +78,20 @@ public struct SigningService: SigningServiceProtocol {
     _ request: RevokeSigningKeyRequest, context: CallContext
   ) async throws -> RevokeSigningKeyResponse {
     try context.requireAdmin()
+    try await refresh()
     let named = SigningKeyID(teamID: request.teamId, keyID: request.keyId)
     if delivery.delivery.keys.isRevoked(named) { return RevokeSigningKeyResponse() }
     let id = try find(keyID: request.keyId, teamID: request.teamId)
-    let nowMs = delivery.delivery.environment.nowMs()
-    _ = try await RPCError.convertingStoreErrors {
-      try await delivery.store.write { transaction in
-        try transaction.execute(
-          "INSERT INTO revoked_keys (team_id, key_id, revoked_at_ms) VALUES ($1, $2, $3) ON CONFLICT (team_id, key_id) DO NOTHING",
-          [.text(id.teamID), .text(id.keyID), .integer(nowMs)])
-        try transaction.execute(
-          "DELETE FROM provider_tokens WHERE team_id = $1 AND key_id = $2", [.text(id.teamID), .text(id.keyID)])
-      }
-    }
-    delivery.delivery.keys.revoke(id)
-    SigningKeyFiles(directory: delivery.delivery.configuration.addedKeysDirectory, teamID: nil).remove(id.keyID)
+    try await delivery.addedKeys.revoke(id, atMs: delivery.delivery.environment.nowMs())
     return RevokeSigningKeyResponse()
+  }
+
+  /// Reads the keys and tokens that other processes have stored.
+  private func refresh() async throws {
+    try await RPCError.convertingStoreErrors {
+      try await delivery.addedKeys.refresh()
+      try await delivery.tokens.refresh()
+    }
   }
 
   /// Returns the key with these ids. Throws NOT_FOUND, or INVALID_ARGUMENT if several teams have a key with this id.
@@ -122,11 +104,6 @@ public struct SigningService: SigningServiceProtocol {
       throw RPCError.invalidField("teamId", "must be given: several teams have a key with this id", reason: "REQUIRED")
     }
     return id
-  }
-
-  private static var keysExhausted: RPCError {
-    .exhausted(
-      "there are too many signing keys", .init(rawValue: "SIGNING_KEYS_EXHAUSTED"), limit: SigningKeys.countMax)
   }
 
   /// Checks the patterns, whose optional `.*` at the end a constraint cannot express.

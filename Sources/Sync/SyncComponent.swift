@@ -17,6 +17,7 @@ public final class SyncComponent: Sendable {
   private let documents: DocumentWorker
   private let hub: WatchHub
   private let uploadTable: OpenUploadTable
+  private let awake: AwakeDevices
   private let purgedFolders = Atomic(0)
   /// Nil if no notifications service is configured.
   let exporter: Exporter?
@@ -44,9 +45,9 @@ public final class SyncComponent: Sendable {
     let limits = configuration.limits
     let hub = WatchHub(limits: limits)
     let alarms = AlarmSchedule(hub: hub)
-    let relaySignal = WakeSignal()
+    let (relaySignal, exportSignal) = (WakeSignal(), WakeSignal())
     let store = try Store(
-      Self.listening(configuration.store, alarms, relaySignal), migrations: SyncMigrations.all)
+      Self.listening(configuration.store, alarms, relaySignal, exportSignal), migrations: SyncMigrations.all)
     do {
       let packs = configuration.packsContents
       contents =
@@ -70,15 +71,15 @@ public final class SyncComponent: Sendable {
     let assets = AssetsService(repository: repository, contents: contents, documents: documents, ids: ids)
     self.assets = assets
     uploads = UploadsService(repository: repository, contents: contents, uploadTable: uploadTable, ids: ids)
-    let exportSignal = WakeSignal()
-    let queue = ExportQueue(store: store, nowMs: nowMs)
+    let queue = ExportQueue(store: store, alarms: alarms, nowMs: nowMs)
     let isExporting = link != nil
     let wantsExport: @Sendable (String) async throws -> Void = { user in
       guard isExporting else { return }
       try await queue.add([user], token: nil)
       exportSignal.notify()
     }
-    let awake = AwakeDevices()
+    let awake = AwakeDevices(store, process: repository.presence.name, isUsed: wakeLink != nil)
+    self.awake = awake
     zones = ZonesService(repository: repository, hub: hub, awake: awake, wantsExport: wantsExport)
     devices = DevicesService(repository: repository, hub: hub, awake: awake, wantsExport: wantsExport)
     exporter = link.map { link in
@@ -97,7 +98,8 @@ public final class SyncComponent: Sendable {
 
   /// Returns a store configuration that wakes watches and the relay after every commit.
   private static func listening(
-    _ configuration: StoreConfiguration, _ alarms: AlarmSchedule, _ relaySignal: WakeSignal
+    _ configuration: StoreConfiguration, _ alarms: AlarmSchedule, _ relaySignal: WakeSignal,
+    _ exportSignal: WakeSignal
   ) -> StoreConfiguration {
     var configuration = configuration
     configuration.beforeCommit = { _ in alarms.seal() }
@@ -105,6 +107,7 @@ public final class SyncComponent: Sendable {
     configuration.foreignObserver = { changes in
       alarms.committedElsewhere(changes)
       relaySignal.notify()
+      exportSignal.notify()
     }
     let observer = configuration.observer
     configuration.observer = { commit in
@@ -131,12 +134,18 @@ public final class SyncComponent: Sendable {
     }
   }
 
+  /// Shows the other processes on the database that this one is alive, until the task is cancelled. Every process runs
+  /// it. Returns at once on SQLite.
+  public func runPresence() async { await repository.presence.run() }
+
   /// Deletes expired data in small commits that do not block writers for long, and files without rows in a few
   /// folders. Call about once a minute.
   ///
   /// - Returns: The approximate number of deleted rows and files.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
+    try await repository.presence.purge()
+    try await awake.purge()
     let expired = SyncRetention(store: store, limits: repository.limits, contents: contents, uploadTable: uploadTable)
     return try await expired.purge(nowMs: nowMs) + store.purgeIdempotency(nowMs: nowMs)
       + purgeOrphans(folders: 4, nowMs: nowMs)

@@ -15,7 +15,8 @@ public enum SyncMigrations {
   /// - `messages`: messages between devices, stored once for all of them. `mutation_id` is the request id that the
   ///   device chose. Each device has its own position in `devices`.
   /// - `subscriptions`: the changes that wake devices. `wakes`: devices that are to be woken, one row for each.
-  ///   `devices.wakes_spent_ms` is the state of `WakeBudget`.
+  ///   `devices.wakes_spent_ms` is the state of `WakeBudget`. `awake_devices`: the devices with an open watch, by
+  ///   process, on a server.
   /// - `export_queue`: users whose notifications await export. `generation` reveals changes during an export.
   public static let all: [Migration] = [
     Migration(
@@ -137,5 +138,13 @@ public enum SyncMigrations {
     Migration("0005-content-chunks", "", postgreSQL: ChunkTable.schemaSQL),
     // Additive: for several processes on one database.
     Migration("0006-upload-writers", "ALTER TABLE uploads ADD COLUMN writer_epoch BIGINT NOT NULL DEFAULT 0;"),
+    // Additive, too.
+    Migration(
+      "0007-awake-devices",
+      """
+      CREATE TABLE awake_devices (
+        user_id TEXT NOT NULL, device_id TEXT NOT NULL, process TEXT NOT NULL,
+        PRIMARY KEY (user_id, device_id, process));
+      """),
   ]
 }

@@ -46,7 +46,7 @@ enum ActivitiesProgram {
         help: "minimum interval between two updates of an activity; only the last one within it is pushed"),
       .string(
         notificationsAddress, default: "",
-        help: "HOST:PORT of campanile-notifications, which receives delivery results; empty disables reporting"),
+        help: "HOST:PORT[,...] of campanile-notifications, which receives delivery results; empty disables reporting"),
       .int(activitiesMax, default: 1000, in: 1...100_000, help: "maximum number of live activities per user"),
       .int(tokensMax, default: 1000, in: 1...100_000, help: "maximum number of push tokens per user"),
       .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes retained for watches to resume from"),
@@ -96,6 +96,10 @@ enum ActivitiesProgram {
     components.backgroundServices = [
       SoleServices(store: component.store, services: components.backgroundServices)
     ]
+    if component.store.isShared {
+      components.backgroundServices.append(
+        PeriodicService("following", intervalMs: 1, logger: logger) { await component.runFollowing() })
+    }
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()

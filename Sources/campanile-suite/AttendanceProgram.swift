@@ -34,10 +34,10 @@ enum AttendanceProgram {
         help: "maximum number of open watches; a quarter is reserved for users without one"),
       .string(
         notificationsAddress, default: "",
-        help: "HOST:PORT of campanile-notifications, which notifies members; empty disables notices"),
+        help: "HOST:PORT[,...] of campanile-notifications, which notifies members; empty disables notices"),
       .string(
         activitiesAddress, default: "",
-        help: "HOST:PORT of campanile-activities, which reloads widgets when meetings change; empty disables it"),
+        help: "HOST:PORT[,...] of campanile-activities, which reloads widgets when meetings change; empty disables it"),
     ]
     var specification = ServiceSpecification.program(
       name: "campanile-attendance", defaultPort: 7404,

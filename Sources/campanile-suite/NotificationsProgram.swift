@@ -37,7 +37,7 @@ enum NotificationsProgram {
       .int(actionTimeoutMs, default: 10_000, in: 100...60_000, help: "timeout of an action's request"),
       .string(
         activitiesAddress, default: "",
-        help: "HOST:PORT of campanile-activities, which pushes to devices; empty disables pushing"),
+        help: "HOST:PORT[,...] of campanile-activities, which pushes to devices; empty disables pushing"),
       .string(
         alertCategory, default: NotificationsComponent.alertCategoryDefault,
         help: "category of pushes, which selects the app's content extension and its buttons; empty for none"),

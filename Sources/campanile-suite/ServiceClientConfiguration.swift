@@ -41,16 +41,20 @@ enum ServiceClientConfiguration {
 
   /// Creates a client of another service, which authenticates with the internal token.
   ///
-  /// - Parameter address: The key of the setting with the service's `HOST:PORT`.
-  /// - Returns: The client; nil if the setting is empty.
+  /// - Parameter address: The key of the setting with the service's `HOST:PORT`, or several, separated by commas.
+  /// - Returns: The client, which balances its calls over them; nil if the setting is empty.
   /// - Throws: `ConfigurationError` for an invalid address.
   static func client(_ address: String, _ settings: Settings) throws -> RPCClient? {
     let text = try settings.string(address)
     if text.isEmpty { return nil }
-    guard let target = HostPort(text) else {
-      throw ConfigurationError(code: .invalidValue, key: address, message: "\(text.debugDescription) is not HOST:PORT")
+    let targets = try text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+      guard let target = HostPort(part) else {
+        throw ConfigurationError(
+          code: .invalidValue, key: address, message: "\(part.debugDescription) is not HOST:PORT")
+      }
+      return target
     }
-    var configuration = ClientConfiguration(addresses: [target], tls: try tls(settings))
+    var configuration = ClientConfiguration(addresses: targets, tls: try tls(settings))
     configuration.internalToken = try settings.secret(CommonConfiguration.internalToken).map {
       InternalTokenAuthenticator.presented($0.reveal())
     }

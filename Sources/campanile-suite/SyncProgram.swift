@@ -27,10 +27,10 @@ enum SyncProgram {
     let settings: [Setting] = [
       .string(
         notificationsAddress, default: "",
-        help: "HOST:PORT of campanile-notifications, whose notifications to export to files; empty disables the export"),
+        help: "HOST:PORT[,...] of campanile-notifications, whose notifications to export; empty disables it"),
       .string(
         activitiesAddress, default: "",
-        help: "HOST:PORT of campanile-activities, which wakes devices when data change; empty disables it"),
+        help: "HOST:PORT[,...] of campanile-activities, which wakes devices when data change; empty disables it"),
       .int(exportedMax, default: 150, in: 0...1000, help: "newest notifications per exported file"),
       .int(contentBytesMax, default: 250_000_000, in: 1...2_000_000_000, help: "maximum bytes of one content"),
       .int(userBytesMax, default: 10_000_000_000, in: 1...1_000_000_000_000, help: "quota of one user, in bytes"),
@@ -79,6 +79,10 @@ enum SyncProgram {
     components.backgroundServices = [
       SoleServices(store: component.store, services: components.backgroundServices)
     ]
+    if component.store.isShared {
+      components.backgroundServices.append(
+        PeriodicService("presence", intervalMs: 1, logger: logger) { await component.runPresence() })
+    }
     components.beginDrain = { component.endWatches() }
     components.close = {
       await notifications?.close()

@@ -142,6 +142,8 @@ final class DeliveryHarness: Sendable {
     var store = try TestStore.configuration("\(path)/activities.sqlite")
     store.onBegin = { _ in delivery.notifier.begin() }
     store.beforeCommit = { try delivery.notifier.complete($0) }
+    store.changedNames = { delivery.notifier.changedNames }
+    store.foreignObserver = { delivery.notifier.committedElsewhere($0) }
     store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
     self.store = try Store(store, migrations: DeliveryMigrations.all)
     running = try await delivery.start(

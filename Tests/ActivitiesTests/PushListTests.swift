@@ -170,25 +170,35 @@ import Testing
           == "INVALID_ARGUMENT RESUME_TOKEN_INVALID")
       let other = PushEnds(epoch: 1, hub: WatchHub(limits: ActivitiesLimits()), countMax: 2)
       #expect(
-        await refusal { try await watch(service, .init(resumeToken: other.present), count: 1) }
+        await refusal {
+          try await watch(
+            service, .init(resumeToken: other.start(resumeToken: "", service.store).text(user: PushEnds.scope)),
+            count: 1)
+        }
           == "OUT_OF_RANGE TOKEN_TOO_OLD")
-      let start = try other.start(resumeToken: "")
+      let start = try await other.start(resumeToken: "", service.store)
       other.append(["a", "b"])
-      #expect(try other.ids(after: start, limit: 9) == ["a", "b"])
+      let found = try await other.entries(after: start, limit: 9, service.store)
+      #expect(found.map(\.apnsID) == ["a", "b"] && found.map(\.sequence) == [1, 2])
       other.append(["c"])
-      #expect(await refusal { try other.ids(after: start, limit: 9) } == "OUT_OF_RANGE TOKEN_TOO_OLD")
+      #expect(
+        await refusal { try await other.entries(after: start, limit: 9, service.store) } == "OUT_OF_RANGE TOKEN_TOO_OLD"
+      )
     }
   }
 
-  @Test func rolledBackEndsAreNotWatched() throws {
-    let notifier = DeliveryNotifier(ends: PushEnds(epoch: 0, hub: WatchHub(limits: ActivitiesLimits())))
-    notifier.begin()
-    notifier.ended("a")
-    notifier.committed(isKept: false)
-    notifier.begin()
-    notifier.ended("b")
-    notifier.committed(isKept: true)
-    let start = ResumeToken(epoch: 0, sequence: 0)
-    #expect(try notifier.ends.ids(after: start, limit: 9) == ["b"])
+  @Test func rolledBackEndsAreNotWatched() async throws {
+    try await with { _, service in
+      let notifier = DeliveryNotifier(ends: PushEnds(epoch: 0, hub: WatchHub(limits: ActivitiesLimits())))
+      notifier.begin()
+      notifier.ended("a")
+      notifier.committed(isKept: false)
+      notifier.begin()
+      notifier.ended("b")
+      notifier.committed(isKept: true)
+      let start = ResumeToken(epoch: 0, sequence: 0)
+      let found = try await notifier.ends.entries(after: start, limit: 9, service.store)
+      #expect(found.map(\.apnsID) == ["b"])
+    }
   }
 }

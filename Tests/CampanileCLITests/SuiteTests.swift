@@ -37,6 +37,33 @@ import Testing
     #expect(!arguments.joined(separator: " ").contains("cmp_"))
   }
 
+  @Test("replicas have ports of their own, and everyone knows all of them")
+  func replicasAreKnown() throws {
+    let plan = SuitePlan(
+      binaryFolder: "/bin", dataFolder: "/data", portBase: 7400, store: "postgresql://db", replicas: 3)
+    #expect(plan.members.count == 3 * (SuiteMember.all.count - 1) + 1)
+    let ports = plan.members.map { plan.ports(of: $0) }
+    let all = ports.flatMap { [$0.rpc, $0.http] + [$0.admin, $0.service].compactMap { $0 } }
+    #expect(Set(all).count == all.count)
+    #expect(Set(plan.members.map { plan.readyFile(of: $0) }).count == plan.members.count)
+    let running = Dictionary(uniqueKeysWithValues: plan.members.map { ($0.name, plan.ports(of: $0)) })
+    func value(_ flag: String, of name: String) throws -> Set<Substring> {
+      let member = try #require(plan.members.first { $0.name == name })
+      let arguments = plan.arguments(of: member, ports: plan.ports(of: member), running: running)
+      let position = try #require(arguments.firstIndex(of: flag))
+      return Set(arguments[position + 1].split(separator: ","))
+    }
+    for gateway in ["gateway", "gateway-2", "gateway-3"] {
+      let backends = try value("--backends", of: gateway)
+      #expect(
+        backends.isSuperset(of: ["sync=127.0.0.1:7403", "sync=127.0.0.1:8403", "sync=127.0.0.1:9403"])
+          && backends.count == 13)
+    }
+    #expect(
+      try value("--activities-address", of: "sync-2") == ["127.0.0.1:7402", "127.0.0.1:8402", "127.0.0.1:9402"])
+    #expect(plan.members.first { $0.name == "gateway-2" }?.after == ["gateway"])
+  }
+
   @Test("the gateway routes the simulator's service, whose port a restart keeps")
   func simulatorServiceIsRouted() throws {
     let gateway = try #require(SuiteMember.all.first { $0.isGateway })

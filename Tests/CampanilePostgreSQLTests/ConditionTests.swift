@@ -20,8 +20,11 @@ struct ConditionTests {
     #expect(condition.vacantLeases == 0)
     #expect(abs(condition.clockSkewMs) < 60_000)
     #expect(try engine.report().vacancies.isEmpty)
-    // The holder has vanished, and no process takes the lease.
-    let lease = "INSERT INTO store_leases (name, owner, term, until_ms, backend) VALUES ('timers', 1, 1, 5, 0)"
+    // The holder has vanished, and no process takes the lease. The lease of a process itself is never taken.
+    let lease = """
+      INSERT INTO store_leases (name, owner, term, until_ms, backend)
+      VALUES ('timers', 1, 1, 5, 0), ('process-1', 1, 1, 5, 0)
+      """
     _ = try cluster.query(lease, database: database)
     try await store.insert("b")
     #expect(engine.condition?.vacantLeases == 1)

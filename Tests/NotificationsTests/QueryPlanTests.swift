@@ -86,6 +86,7 @@ import Testing
     (ReadTransaction.userUnreadSQL, "sqlite_autoindex_users_1"),
     (ReadTransaction.bucketsUnreadSQL, "buckets"),
     (NotificationChangeLog.lastSQL, "sqlite_autoindex_changes_1"),
+    (ChangeLogTable.endSQL, "sqlite_autoindex_changes_1"),
     (NotificationChangeLog.firstSQL, "sqlite_autoindex_changes_1"),
     (NotificationChangeLog.ofUserSQL, "changes_user "),
     (NotificationChangeLog.ofBucketSQL, "changes_user "),

@@ -23,6 +23,12 @@ final class Fixture: Sendable {
     folder = try TemporaryFolder()
   }
 
+  /// Another process on the database of a fixture, with a clock of its own.
+  init(sharing other: Fixture) throws {
+    (limits, retention, folder) = (other.limits, other.retention, other.folder)
+    clock.nowMs = other.clock.nowMs
+  }
+
   var configuration: StoreConfiguration {
     get throws { try TestStore.configuration(folder.file("notifications.sqlite")) }
   }

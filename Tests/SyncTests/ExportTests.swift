@@ -212,7 +212,8 @@ import Testing
       ]
     }
     try await Fixture().run { component in
-      let queue = ExportQueue(store: component.store, nowMs: component.repository.clockMs)
+      let queue = ExportQueue(
+        store: component.store, alarms: component.repository.notifier, nowMs: component.repository.clockMs)
       let exporter = Exporter(
         queue: queue, link: link, assets: component.assets, notificationsMax: 10, nowMs: component.repository.clockMs,
         signal: WakeSignal(), log: { _ in }, events: { _ in })
@@ -280,7 +281,8 @@ import Testing
   @Test func reschedulesAfterChangeDuringExport() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      let queue = ExportQueue(store: component.store, nowMs: { fixture.clock.nowMs })
+      let queue = ExportQueue(
+        store: component.store, alarms: component.repository.notifier, nowMs: { fixture.clock.nowMs })
       try await queue.add(["anna"], token: nil)
       fixture.clock.advance(ms: 1_000)
       let entry = try await #require(try queue.due(countMax: 10).first)

@@ -38,10 +38,12 @@ import Testing
       ALTER TABLE devices DROP COLUMN wakes_spent_ms;
       ALTER TABLE devices DROP COLUMN woken_at_ms;
       ALTER TABLE uploads DROP COLUMN writer_epoch;
+      DROP TABLE awake_devices;
       """)
     let store = try Store(configuration, migrations: SyncMigrations.all + [revert])
     try await store.write { transaction in
-      for identifier in identifiers + ["0005-content-chunks", "0006-upload-writers", revert.identifier] {
+      let later = ["0005-content-chunks", "0006-upload-writers", "0007-awake-devices", revert.identifier]
+      for identifier in identifiers + later {
         try transaction.execute("DELETE FROM schema_migrations WHERE identifier = $1", [.text(identifier)])
       }
     }

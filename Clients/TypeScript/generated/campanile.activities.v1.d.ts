@@ -999,7 +999,7 @@ export declare const PushDeliveryService: {
   readonly listPushes: UnaryMethod<ListPushesRequest, ListPushesResponse>;
   /**
    * WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
-   * are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+   * are remembered: by the process on SQLite, and by the database on PostgreSQL. An older token ends the watch with
    * OUT_OF_RANGE, reason TOKEN_TOO_OLD.
    */
   readonly watchPushes: ResumableMethod<WatchPushesRequest, WatchPushesResponse>;

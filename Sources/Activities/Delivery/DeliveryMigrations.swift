@@ -2,7 +2,22 @@ import CampanileStore
 
 /// The tables of signing and delivery, for the service's list of migrations.
 enum DeliveryMigrations {
-  static let all = [delivery, filters]
+  static let all = [delivery, filters, shared]
+
+  /// Adds what the processes on one database of a server share. On SQLite, these tables are empty.
+  ///
+  /// - `signing_keys`: the keys that were added by RPC; see `SigningKeyTable`.
+  /// - `push_ends`: the ids of the newest pushes that have ended, in the order of their commits; see `PushEndTable`.
+  /// - `delivery_meta`: see `DeliveryMeta`.
+  static let shared = Migration(
+    "0105-shared-delivery",
+    """
+    CREATE TABLE signing_keys (
+      team_id TEXT NOT NULL, key_id TEXT NOT NULL, description TEXT NOT NULL, private_key TEXT NOT NULL,
+      PRIMARY KEY (team_id, key_id));
+    CREATE TABLE push_ends (sequence BIGINT NOT NULL PRIMARY KEY, apns_id TEXT NOT NULL);
+    CREATE TABLE delivery_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+    """)
 
   /// Adds the tokens of pushes to the delivery log, and indexes for lists of failures. Accepted pushes, which are
   /// almost all, are in neither index.

@@ -25,11 +25,15 @@ final class DeliveryNotifier: Sendable {
     var hints = QueueHints()
     /// Ids of the pushes that ended in the current transaction.
     var ended: [String] = []
+    /// Whether the current transaction has changed the signing keys.
+    var hasChangedKeys = false
   }
 
   private let state = Mutex(State())
   /// Signalled after a commit that queued pushes.
   let signal = WakeSignal()
+  /// Signalled after another process has changed the signing keys.
+  let keysSignal = WakeSignal()
   /// The newest ends of pushes, for watches.
   let ends: PushEnds
 
@@ -45,16 +49,36 @@ final class DeliveryNotifier: Sendable {
       state.routesSeen = [:]
       state.hints.begin()
       state.ended = []
+      state.hasChangedKeys = false
     }
   }
 
-  /// Runs before the commit: writes the statistics of all its writes at once.
+  /// Runs before the commit: writes the statistics of all its writes at once, and the ends that other processes watch.
   func complete(_ transaction: WriteTransaction) throws {
-    let delta = state.withLock { state in
+    let (delta, ended) = state.withLock { state in
       defer { state.statistics = StatisticsDelta() }
-      return state.statistics
+      return (state.statistics, state.ended)
     }
     try delta.write(transaction)
+    if !ended.isEmpty, try transaction.dialect == .postgreSQL { try PushEndTable.add(ended, transaction) }
+  }
+
+  // Names of changes for other processes. No user has them.
+  private static let pushesName = "*pushes"
+  private static let routesName = "*routes"
+  private static let keysName = "*keys"
+  private static let endsName = "*ends"
+
+  /// Returns the changes of the commit that has just ended, for other processes. Ask before `committed`.
+  var changedNames: ChangedNames {
+    state.withLock { state in
+      var names: Set<String> = []
+      if state.hasQueued { names.insert(Self.pushesName) }
+      if state.hasNewRoute { names.insert(Self.routesName) }
+      if state.hasChangedKeys { names.insert(Self.keysName) }
+      if !state.ended.isEmpty { names.insert(Self.endsName) }
+      return .some(names)
+    }
   }
 
   /// Runs after every commit, successful or not. A spurious wake-up is harmless.
@@ -79,10 +103,16 @@ final class DeliveryNotifier: Sendable {
   }
 
   /// Runs after commits of another process, which may have queued pushes.
-  func committedElsewhere() {
-    state.withLock { $0.mustReadRoutes = true }
-    signal.notify()
+  func committedElsewhere(_ changes: ChangedNames) {
+    if changes.contains(Self.endsName) { ends.hub.notify(user: PushEnds.scope) }
+    if changes.contains(Self.routesName) { state.withLock { $0.mustReadRoutes = true } }
+    // Under load, announcements are often for everything. The keys are then read at the next interval.
+    if changes != .all, changes.contains(Self.keysName) { keysSignal.notify() }
+    if changes.contains(Self.pushesName) || changes.contains(Self.routesName) { signal.notify() }
   }
+
+  /// Announces a change of the signing keys to other processes after the commit.
+  func changedKeys() { state.withLock { $0.hasChangedKeys = true } }
 
   /// Adds a push to the ends that watches see after the commit.
   func ended(_ apnsID: String) { state.withLock { $0.ended.append(apnsID) } }

@@ -29,8 +29,7 @@ struct DeliveryRetention: Sendable {
   let limits: DeliveryLimits
 
   func run(nowMs: Int64, budgets: [PriorityBudget.Limits]) async throws -> Int {
-    let count = try await store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
-    notifier.recounted(count ?? 0)
+    notifier.recounted(try await store.readSingle { try PushTable.count($0) })
     var total = 0
     let deliveryLogID = try await border(
       Self.deliveryLogBorderSQL, rows: limits.deliveryLogRowsMax, beforeMs: nowMs - limits.deliveryLogAgeMaxMs)
@@ -43,6 +42,10 @@ struct DeliveryRetention: Sendable {
     let fullAfterMs = budgets.map(PriorityBudget.fullAfterMs).max() ?? 0
     // A bucket unused for this long is full, which is equivalent to having no row.
     total += try await delete(Self.budgetsSQL, .integer(nowMs - fullAfterMs))
+    if store.isShared {
+      let last = try await store.readSingle { try PushEndTable.bounds($0).last }
+      total += try await delete(PushEndTable.purgeSQL, .integer(last - Int64(PushEnds.countMax) + 1))
+    }
     return total
   }
 

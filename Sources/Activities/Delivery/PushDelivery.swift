@@ -22,7 +22,7 @@ final class PushDelivery: Sendable {
     var providerTokens = ProviderTokenState.Limits()
     /// Directory of the operator's keys; nil if there are only keys added by RPC.
     var keysDirectory: String?
-    /// Directory for keys that are added by RPC.
+    /// Directory for keys that are added by RPC, unless the database is on a server.
     var addedKeysDirectory: String
     /// Team id for keys without a description file.
     var teamID: String?
@@ -52,6 +52,8 @@ final class PushDelivery: Sendable {
   let notifier: DeliveryNotifier
   let queue: PushQueue
   let keys = SigningKeys()
+  /// The revision of the stored keys that `keys` contains.
+  let keysRevision = Mutex("")
   private let loggedProblems = Mutex<Set<String>>([])
 
   /// - Parameter hub: Holds the watches of pushes.
@@ -80,9 +82,10 @@ final class PushDelivery: Sendable {
     store: Store, registry: any PushTokenRegistry, listener: (any PushListener)? = nil, group: any EventLoopGroup,
     sender: (any PushSending)? = nil
   ) async throws -> RunningDelivery {
+    try await notifier.ends.open(store)
     try await learn(store)
     let tokens = try await ProviderTokens(
-      store: store, keys: keys, limits: configuration.providerTokens, wallMs: environment.nowMs,
+      store: store, keys: keys, limits: configuration.providerTokens.shared(by: store), wallMs: environment.nowMs,
       steadyMs: environment.steadyMs)
     let own = try apnsSender(group)
     let caller = try APNsCaller(configuration.sender, group: group, environment: senderEnvironment)
@@ -95,7 +98,8 @@ final class PushDelivery: Sendable {
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: fraction, log: environment.log,
         tracer: environment.tracer))
-    loadKeys()
+    try await AddedKeys(delivery: self, store: store).prepare()
+    loadKeys(includingAdded: !store.isShared)
     return RunningDelivery(
       delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own,
       caller: caller)
@@ -103,8 +107,11 @@ final class PushDelivery: Sendable {
 
   /// Reads the key directories again. New keys are used immediately. A key whose file was deleted stays in use until it
   /// is revoked or the process ends.
-  func loadKeys() {
+  ///
+  /// - Parameter includingAdded: Whether keys that were added by RPC are in files.
+  func loadKeys(includingAdded: Bool = true) {
     var directories = [SigningKeyFiles(directory: configuration.addedKeysDirectory, teamID: configuration.teamID)]
+    if !includingAdded { directories = [] }
     if let directory = configuration.keysDirectory {
       directories.append(SigningKeyFiles(directory: directory, teamID: configuration.teamID))
     }
@@ -112,7 +119,8 @@ final class PushDelivery: Sendable {
       let contents = files.read()
       for entry in contents.entries { _ = keys.add(entry) }
       // The directory of added keys does not exist until the first key is added.
-      if index > 0 || !contents.entries.isEmpty { tell(contents.problems) }
+      let isAdded = includingAdded && index == 0
+      if !isAdded || !contents.entries.isEmpty { tell(contents.problems) }
     }
   }
 
@@ -137,7 +145,7 @@ final class PushDelivery: Sendable {
   /// Call it again when this process takes over the delivery from another one.
   func learn(_ store: Store) async throws {
     try await store.read { transaction in
-      for key in try transaction.revokedKeys() { keys.revoke(key) }
+      for key in try SigningKeyTable.revoked(transaction) { keys.revoke(key) }
       notifier.learn(try PushTable.routes(transaction))
       let (count, last) =
         try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {
@@ -153,14 +161,6 @@ final class PushDelivery: Sendable {
       }
       let lastEnded = try transaction.queryOne("SELECT max(apns_id) FROM push_ledger") { try $0.textIfPresent(0) }
       if let greatest = [last, lastEnded ?? nil].compactMap({ $0 }).max() { _ = queue.ids.next(after: greatest) }
-    }
-  }
-}
-
-extension ReadTransaction {
-  func revokedKeys() throws -> [SigningKeyID] {
-    try query("SELECT team_id, key_id FROM revoked_keys") {
-      SigningKeyID(teamID: try $0.text(0), keyID: try $0.text(1))
     }
   }
 }

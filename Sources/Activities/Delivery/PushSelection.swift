@@ -15,6 +15,7 @@ struct PushSelection {
     FROM pushes AS p LEFT JOIN push_budgets AS b ON b.lane = p.lane
     WHERE p.route_id = $1 AND p.state = 0 AND p.due_ms <= $2 ORDER BY p.due_ms, p.lane LIMIT $3
     """
+  static let postponeSQL = "UPDATE pushes SET due_ms = $1 WHERE lane = $2 AND apns_id = $3 AND state = 0"
   static let takeSQL = "UPDATE pushes SET state = 1, priority = $1 WHERE lane = $2 AND apns_id = $3 AND state = 0"
   static let setBudgetSQL = """
     INSERT INTO push_budgets (lane, level_thousandths, updated_at_ms) VALUES ($1, $2, $3)
@@ -44,7 +45,7 @@ struct PushSelection {
       ) { row in
         (try ClaimedPush(row, route: share.key, routeID: share.routeID), try Self.budget(row))
       }
-      for (row, kept) in rows {
+      for (row, kept) in rows where try !postpones(row) {
         var push = row
         var limits = budget
         if let expirationMs = push.order.expirationMs, expirationMs <= nowMs, expirationMs > 0 {
@@ -66,6 +67,18 @@ struct PushSelection {
       }
     }
     return taken
+  }
+
+  /// Postpones a state that follows the lane's last one too soon.
+  ///
+  /// The process that queues a push knows the last one only if it also sends the pushes. On SQLite, it always does.
+  private func postpones(_ push: ClaimedPush) throws -> Bool {
+    guard push.order.kind.isState, try transaction.dialect == .postgreSQL else { return false }
+    let dueMs = completion.notifier.notBeforeMs(
+      lane: push.order.lane, nowMs: nowMs, spacingMs: completion.limits.updateSpacingMs)
+    guard dueMs > nowMs else { return false }
+    try transaction.execute(Self.postponeSQL, [.integer(dueMs), .text(push.order.lane), .text(push.apnsID)])
+    return true
   }
 
   /// Reads the lane's stored budget; nil if it is full. It is current, because a lane has only one ready row.

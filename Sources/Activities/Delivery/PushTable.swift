@@ -48,6 +48,11 @@ enum PushTable {
     if !transaction.usesSavepoint { notifier.hint { $0.foundEmpty(lane: lane) } }
   }
 
+  /// Returns the number of pushes that wait or are in flight.
+  static func count(_ transaction: ReadTransaction) throws -> Int64 {
+    try transaction.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } ?? 0
+  }
+
   /// Returns the number of pushes of a lane that wait or are in flight.
   static func count(lane: String, _ notifier: DeliveryNotifier, _ transaction: ReadTransaction) throws -> Int64 {
     try ofLane(lane, notifier, transaction).count

@@ -16,22 +16,28 @@ struct PushWatch: Sendable {
     // Subscribe before reading the log, so that no commit is missed.
     let signal = try ends.hub.add(user: PushEnds.scope)
     defer { ends.hub.remove(signal, user: PushEnds.scope) }
-    var position = try ends.start(resumeToken: request.resumeToken)
+    var position = try await RPCError.convertingStoreErrors {
+      try await ends.start(resumeToken: request.resumeToken, store)
+    }
     try await send(WatchPushesResponse(resumeToken: position.text(user: PushEnds.scope), event: .started(.init())))
     while true {
-      let ids = try ends.ids(after: position, limit: Self.pageRows)
-      if ids.isEmpty {
+      let found = try await RPCError.convertingStoreErrors {
+        try await ends.entries(after: position, limit: Self.pageRows, store)
+      }
+      if found.isEmpty {
         try await signal.wait()
         continue
       }
       // A push that is replayed meanwhile is no longer in the delivery log.
       let pushes = try await RPCError.convertingStoreErrors {
         try await store.read { transaction in
-          try ids.map { try transaction.queryOne(PushReading.deliveryLogOneSQL, [.text($0)], PushReading.push) }
+          try found.map { end in
+            try transaction.queryOne(PushReading.deliveryLogOneSQL, [.text(end.apnsID)], PushReading.push)
+          }
         }
       }
-      for push in pushes {
-        position.sequence += 1
+      for (entry, push) in zip(found, pushes) {
+        position.sequence = entry.sequence
         guard let push, request.userId.isEmpty || push.userId == request.userId,
           request.activityId.isEmpty || push.activityId == request.activityId
         else { continue }

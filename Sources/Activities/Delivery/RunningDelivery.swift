@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileStore
 
 /// Delivery with an open store.
@@ -32,6 +33,28 @@ final class RunningDelivery: Sendable {
     }
   }
 
+  var addedKeys: AddedKeys { AddedKeys(delivery: delivery, store: store) }
+
+  /// Follows the other processes on the database until the task is cancelled: the keys that they add and revoke, and
+  /// the number of pushes that wait. Returns at once on SQLite.
+  func follow() async {
+    guard store.isShared else { return }
+    var round = 0
+    await delivery.notifier.keysSignal.runRounds(
+      retryMs: Self.followMs, failed: { delivery.environment.log("following other processes failed: \($0)") }
+    ) {
+      try await addedKeys.refresh()
+      delivery.notifier.recounted(try await store.readSingle { try PushTable.count($0) })
+      // The operator's directory of this process.
+      if round.isMultiple(of: Self.roundsPerLoad) { delivery.loadKeys(includingAdded: false) }
+      round += 1
+      return Self.followMs
+    }
+  }
+
+  private static let followMs: Int64 = 2_000
+  private static let roundsPerLoad = 30
+
   /// Waits for outstanding responses, then closes the connections. Call it after `run` has ended.
   func finish(timeoutMs: Int64) async {
     await dispatcher.drain(timeoutMs: timeoutMs)
@@ -43,7 +66,7 @@ final class RunningDelivery: Sendable {
   ///
   /// - Returns: The number of deleted rows.
   func maintain(nowMs: Int64) async throws -> Int {
-    delivery.loadKeys()
+    if !store.isShared { delivery.loadKeys() }
     let configuration = delivery.configuration
     return try await DeliveryRetention(store: store, notifier: delivery.notifier, limits: configuration.limits)
       .run(nowMs: nowMs, budgets: [configuration.budget, configuration.frequentBudget])

@@ -11,6 +11,8 @@ struct ActivitiesPolicy: Sendable {
   var contentDates: [String: ContentDates]
   /// Returns whether there is a signing key for an app in an environment.
   var canSign: @Sendable (_ app: String, _ environment: String) -> Bool
+  /// Reads the signing keys that other processes have just added. Returns whether there are any.
+  var learnKeys: @Sendable () async throws -> Bool = { false }
   /// The apps with Apple's entitlement for critical alerts.
   var criticalAlertApps: Set<String> = []
   /// Whether delivery results of alerts are stored until they are reported.

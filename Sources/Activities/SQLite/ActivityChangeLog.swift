@@ -42,7 +42,7 @@ extension WriteTransaction {
   /// Appends a change and marks its user for notification after the commit.
   func log(_ kind: LoggedActivityChange.Kind, _ activity: StoredActivity, atMs: Int64, _ notifier: AlarmSchedule) throws
   {
-    try notifier.log(activity.user, self) { sequence in
+    try notifier.log(activity.user, atMs: atMs, self) { sequence, atMs in
       try execute(
         ActivityChangeLog.insertSQL,
         [.integer(sequence), .text(activity.user), .integer(kind.rawValue), .text(activity.id), .integer(atMs)])

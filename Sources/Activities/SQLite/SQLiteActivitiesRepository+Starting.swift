@@ -24,7 +24,7 @@ extension SQLiteActivitiesRepository {
 
   /// Starts an activity. All checks precede the first write.
   func start(_ draft: ActivityDraft, user: String, _ transaction: WriteTransaction) throws -> StoredActivity {
-    let next = ids.next(prefix: SortableID.activityPrefix)
+    let next = ids.next(prefix: SortableID.activityPrefix, after: try notifier.foreignTimeMs(transaction))
     let nowMs = next.timeMs
     var activity = Self.activity(draft, id: draft.id.isEmpty ? next.id : draft.id, user: user, nowMs: nowMs)
     let known = try transaction.queryOne(ActivityRow.oneSQL, [.text(user), .text(activity.id)], ActivityRow.activity)

@@ -41,6 +41,10 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, TimerRepository {
 
   var alarms: AlarmSchedule { notifier }
 
+  func learnSigningKeys() async throws -> Bool {
+    try await RPCError.convertingStoreErrors { try await policy.learnKeys() }
+  }
+
   /// Runs a write that reads or changes activities, after settling the pending updates of the same commit.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     try await storeWrite { transaction in

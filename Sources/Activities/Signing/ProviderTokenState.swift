@@ -9,6 +9,8 @@ struct ProviderTokenState: Sendable, Hashable {
     var renewAfterMs: Int64 = 40 * 60_000
     /// Minimum time between two tokens.
     var spacingMs: Int64 = 20 * 60_000
+    /// The time by which the clock of the process that issued a token may be ahead.
+    var skewMaxMs: Int64 = 0
 
     init() {}
   }
@@ -74,6 +76,6 @@ struct ProviderTokenState: Sendable, Hashable {
   private func ageMs(wallMs: Int64, steadyMs: Int64) -> Int64? {
     guard let issued else { return nil }
     if let since = issued.steadyMs { return max(0, steadyMs - since) }
-    return wallMs >= issued.issuedAtMs ? wallMs - issued.issuedAtMs : nil
+    return wallMs >= issued.issuedAtMs - limits.skewMaxMs ? max(0, wallMs - issued.issuedAtMs) : nil
   }
 }

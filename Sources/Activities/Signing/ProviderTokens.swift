@@ -1,12 +1,14 @@
 import CampanileBase
 import CampanileCrypto
 import CampanileRPC
+import CampanileService
 import CampanileStore
 import Synchronization
 
 /// The provider tokens, one for each key, shared by all senders.
 ///
-/// Tokens are issued one at a time and stored before use, so that a restarted process continues with them.
+/// Tokens are issued one at a time and stored before use, so that a restarted process continues with them. Processes
+/// on one database use the same tokens, because APNs accepts a new token of a key every 20 minutes only.
 final class ProviderTokens: Sendable {
   private let store: Store
   private let keys: SigningKeys
@@ -45,15 +47,37 @@ final class ProviderTokens: Sendable {
     self.wallMs = wallMs
     self.steadyMs = steadyMs
     issuer = Issuer()
-    let stored = try await store.readSingle { transaction in
-      try transaction.query("SELECT team_id, key_id, token, issued_at_ms FROM provider_tokens") { row in
-        (
-          SigningKeyID(teamID: try row.text(0), keyID: try row.text(1)),
-          ProviderTokenState(.init(token: try row.text(2), issuedAtMs: try row.integer(3)), limits: limits)
-        )
-      }
+    let stored = try await store.readSingle { try Self.stored($0) }
+    states = Mutex(Dictionary(stored.map { ($0, ProviderTokenState($1, limits: limits)) }) { $1 })
+  }
+
+  private static let columns = "token, issued_at_ms"
+  private static let oneSQL = "SELECT \(columns) FROM provider_tokens WHERE team_id = $1 AND key_id = $2"
+
+  private static func stored(
+    _ transaction: ReadTransaction
+  ) throws -> [(SigningKeyID, ProviderTokenState.Issued)] {
+    try transaction.query("SELECT \(columns), team_id, key_id FROM provider_tokens") { row in
+      (SigningKeyID(teamID: try row.text(2), keyID: try row.text(3)), try issued(row))
     }
-    states = Mutex(Dictionary(stored) { $1 })
+  }
+
+  private static func issued(_ row: borrowing SQLRow) throws -> ProviderTokenState.Issued {
+    ProviderTokenState.Issued(token: try row.text(0), issuedAtMs: try row.integer(1))
+  }
+
+  /// Reads the tokens that other processes have issued.
+  func refresh() async throws {
+    guard store.isShared else { return }
+    for (id, issued) in try await store.readSingle({ try Self.stored($0) }) { adopt(issued, of: id) }
+  }
+
+  /// Uses a token of another process from now on.
+  private func adopt(_ issued: ProviderTokenState.Issued, of id: SigningKeyID) {
+    states.withLock { states in
+      guard states[id]?.issued?.token != issued.token else { return }
+      states[id] = ProviderTokenState(issued, limits: limits)
+    }
   }
 
   /// Returns the token of a key, renewing it if it is old. A token is never used before its time is stored.
@@ -106,7 +130,7 @@ final class ProviderTokens: Sendable {
   /// Signs a token, stores it, and only then returns it. Checks `isNeeded` again under the lock, because another task
   /// may have issued a token in the meantime.
   private func issue(
-    _ id: SigningKeyID, isNeeded: @Sendable (ProviderTokenState?) -> Bool
+    _ id: SigningKeyID, isNeeded: @escaping @Sendable (ProviderTokenState?) -> Bool
   ) async throws -> ProviderTokenState.Issued {
     await issuer.enter()
     do {
@@ -120,7 +144,7 @@ final class ProviderTokens: Sendable {
   }
 
   private func issueAlone(
-    _ id: SigningKeyID, isNeeded: @Sendable (ProviderTokenState?) -> Bool
+    _ id: SigningKeyID, isNeeded: @escaping @Sendable (ProviderTokenState?) -> Bool
   ) async throws -> ProviderTokenState.Issued {
     guard let entry = keys.entry(id) else {
       throw RPCError(
@@ -129,16 +153,30 @@ final class ProviderTokens: Sendable {
     }
     let known = states.withLock { $0[id] }
     if !isNeeded(known), let issued = known?.issued { return issued }
+    let limits = limits
     let (wall, steady) = (wallMs(), steadyMs())
     // Whole seconds, as in the token.
     let token = try ProviderToken.make(
       key: entry.key, keyID: id.keyID, teamID: id.teamID, issuedAtSeconds: wall / 1_000)
-    try await store.write { transaction in
+    let isShared = store.isShared
+    let foreign = try await store.write { transaction -> ProviderTokenState.Issued? in
+      let key: [SQLValue] = [.text(id.teamID), .text(id.keyID)]
+      // Another process may have issued one since. The transaction excludes the others until its token is stored.
+      if isShared, let stored = try transaction.queryOne(Self.oneSQL, key, Self.issued),
+        stored.token != known?.issued?.token, !isNeeded(ProviderTokenState(stored, limits: limits))
+      {
+        return stored
+      }
       try transaction.execute(
         """
         INSERT INTO provider_tokens (team_id, key_id, token, issued_at_ms) VALUES ($1, $2, $3, $4)
         ON CONFLICT (team_id, key_id) DO UPDATE SET token = excluded.token, issued_at_ms = excluded.issued_at_ms
-        """, [.text(id.teamID), .text(id.keyID), .text(token), .integer(wall)])
+        """, key + [.text(token), .integer(wall)])
+      return nil
+    }
+    if let foreign {
+      adopt(foreign, of: id)
+      return foreign
     }
     return states.withLock { states in
       var state = ProviderTokenState(limits: limits)
@@ -146,5 +184,14 @@ final class ProviderTokens: Sendable {
       states[id] = state
       return ProviderTokenState.Issued(token: token, issuedAtMs: wall, steadyMs: steady)
     }
+  }
+}
+
+extension ProviderTokenState.Limits {
+  /// Returns the limits for the tokens in a store. Its processes may run on machines whose clocks differ.
+  func shared(by store: Store) -> Self {
+    var limits = self
+    if store.isShared { limits.skewMaxMs = SortableIDGenerator.skewMaxMs }
+    return limits
   }
 }

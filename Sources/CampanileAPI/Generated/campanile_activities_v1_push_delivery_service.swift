@@ -14,7 +14,7 @@ public protocol PushDeliveryServiceProtocol: RPCService {
   /// filters a page reads at most 10,000 pushes of the delivery log, so it may be empty although more pages follow.
   func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse
   /// WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
-  /// are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+  /// are remembered: by the process on SQLite, and by the database on PostgreSQL. An older token ends the watch with
   /// OUT_OF_RANGE, reason TOKEN_TOO_OLD.
   func watchPushes(_ request: WatchPushesRequest, context: CallContext, responses: ResponseSink<WatchPushesResponse>) async throws
   /// ListDeadLetters pages through the pushes that were given up, oldest first.

@@ -9,7 +9,10 @@ public struct HealthCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "health",
     abstract: "Check whether a server accepts calls. Exit code 14 (UNAVAILABLE) if it does not.",
-    discussion: "Without an argument, shows every service of the server; \"\" stands for the server as a whole.")
+    discussion: """
+      Without an argument, shows every service of the server; "" stands for the server as a whole. With --cluster, shows \
+      every process that `campanile up` runs.
+      """)
 
   @Argument(help: "Full name of the service to check (default: all services).")
   var service: String?
@@ -18,12 +21,22 @@ public struct HealthCommand: AsyncParsableCommand {
     help: ArgumentHelp("HTTP port whose /readyz to check instead, such as the simulator's.", valueName: "host:port"))
   var http: String?
 
+  @Flag(help: "Check every process in endpoints.json, such as those of `campanile up --replicas`.")
+  var cluster = false
+
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var output: OutputOptions
 
   public init() {}
 
+  public func validate() throws {
+    guard !cluster || service == nil && http == nil else {
+      throw ValidationError("--cluster checks all processes: give neither a service nor --http.")
+    }
+  }
+
   public func run() async throws {
+    if cluster { return try await askCluster() }
     if let http { return try askHTTP(Destination(address: http)) }
     let server = try connection.connect()
     var options = connection.callOptions()
@@ -44,6 +57,42 @@ public struct HealthCommand: AsyncParsableCommand {
       let names = bad.map { $0.isEmpty ? "the server" : $0 }.joined(separator: ", ")
       throw RPCError(.unavailable, "not serving: \(names)", reason: "NOT_SERVING")
     }
+  }
+
+  private func askCluster() async throws {
+    var options = connection.callOptions()
+    if options.timeoutMs == nil { options.timeoutMs = 5_000 }
+    let processes = try connection.allDestinations()
+    let found = await withTaskGroup(of: (String, String).self, returning: [String: String].self) { group in
+      for (name, destination) in processes {
+        group.addTask { [options] in (name, await Self.status(of: destination, options)) }
+      }
+      return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    var writer = JSONWriter(capacity: 1_024)
+    writer.append(raw: "{\"processes\":{")
+    for (index, (name, _)) in processes.enumerated() {
+      if index > 0 { writer.append(raw: ",") }
+      writer.string(name)
+      writer.append(raw: ":")
+      writer.string(found[name] ?? Self.unreachable)
+    }
+    writer.append(raw: "}}")
+    try Console.writeLine(output.formatter.format(writer.withUnsafeBytes { Array($0) }))
+    let bad = processes.map(\.name).filter { found[$0] != Self.serving }
+    guard bad.isEmpty else {
+      throw RPCError(.unavailable, "not serving: \(bad.joined(separator: ", "))", reason: "NOT_SERVING")
+    }
+  }
+
+  private static let serving = "SERVING"
+  private static let unreachable = "UNREACHABLE"
+
+  private static func status(of destination: Destination, _ options: CallOptions) async -> String {
+    guard let server = try? ServiceConnection(destination),
+      let reply = try? await HealthClient(server.client).check(HealthCheckRequest(), options: options)
+    else { return unreachable }
+    return reply.status == .serving ? serving : "NOT_SERVING"
   }
 
   private func askHTTP(_ server: Destination) throws {

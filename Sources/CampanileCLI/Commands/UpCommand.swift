@@ -44,6 +44,9 @@ public struct UpCommand: AsyncParsableCommand {
       valueName: "postgresql://user@host"))
   var store: String?
 
+  @Option(help: "Number of processes of each service and of the gateway, 1 to 9. More than one needs --store.")
+  var replicas = 1
+
   @Option(
     help: ArgumentHelp(
       """
@@ -66,6 +69,10 @@ public struct UpCommand: AsyncParsableCommand {
       throw ValidationError("--durability must be full or normal.")
     }
     if let store { try Self.checkStore(store) }
+    guard (1...9).contains(replicas) else { throw ValidationError("--replicas must be 1 to 9.") }
+    guard replicas == 1 || store != nil else {
+      throw ValidationError("--replicas needs --store, because one process owns a SQLite file.")
+    }
     guard apnsTrust == nil || !apnsEndpoint.isEmpty else {
       throw ValidationError("--apns-trust needs --apns-endpoint.")
     }
@@ -106,7 +113,7 @@ public struct UpCommand: AsyncParsableCommand {
     var plan = SuitePlan(
       binaryFolder: URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path,
       dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability, store: store,
-      apns: try apnsServers())
+      apns: try apnsServers(), replicas: replicas)
     try plan.promisePorts(PromisedPort.pick)
     return plan
   }

@@ -154,6 +154,25 @@ extension ConnectionOptions {
       isInternalToken: try isInternal(presented, isGiven: secret != nil, environment))
   }
 
+  /// Returns every process of the suite in `endpoints.json`, by name.
+  ///
+  /// - Throws: `UsageError` if there is no file, or it cannot be read.
+  func allDestinations() throws(UsageError) -> [(name: String, destination: Destination)] {
+    let environment = ProcessInfo.processInfo.environment
+    guard let endpoints = try endpoints(environment) else {
+      let searched = folders(environment).joined(separator: " or ")
+      throw UsageError("no \(Endpoints.fileName) in \(searched): start `campanile up`")
+    }
+    return endpoints.services.sorted { $0.key < $1.key }.map { name, service in
+      let token = token(for: service, in: endpoints)
+      return (
+        name,
+        Destination(
+          host: "127.0.0.1", port: service.rpc, token: token, isInternalToken: token == endpoints.internalToken)
+      )
+    }
+  }
+
   /// Returns whether `token` is the suite's internal token.
   private func isInternal(
     _ token: String?, isGiven: Bool, _ environment: [String: String]

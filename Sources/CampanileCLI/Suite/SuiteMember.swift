@@ -1,6 +1,6 @@
 /// An executable of the suite, as `campanile up` runs it.
 public struct SuiteMember: Sendable, Hashable {
-  /// The short name in `endpoints.json`, in log lines, and in the gateway's list of backends.
+  /// The short name in `endpoints.json`, and in log lines.
   public var name: String
   /// File name of the executable, in the folder of `campanile`.
   public var executable: String
@@ -26,6 +26,28 @@ public struct SuiteMember: Sendable, Hashable {
 
   /// The name of its RPC service in the gateway's list of backends, if it serves one on a second port.
   public var serviceName: String?
+
+  /// The name of the first process of the executable, if this is a further one.
+  public var replicaOf: String?
+
+  /// The name in the gateway's list of backends, which all processes of the executable share.
+  var backend: String { replicaOf ?? name }
+
+  /// Returns a further process of the executable, which uses the same database.
+  ///
+  /// - Parameter number: From 2.
+  func replica(_ number: Int) -> SuiteMember {
+    var member = self
+    member.name = "\(name)-\(number)"
+    member.replicaOf = name
+    member.portOffset += Self.replicaOffset * (number - 1)
+    // The first gateway creates the administrator's key.
+    if isGateway { member.after.append(name) }
+    return member
+  }
+
+  /// Difference between the ports of successive replicas.
+  private static let replicaOffset = 1_000
 
   public var isGateway: Bool { role == .gateway }
 
@@ -90,12 +112,16 @@ public struct SuitePlan: Sendable, Hashable {
   /// Reserved ports of the members that others link to, by name; used only if the system chooses the ports.
   private var promised: [String: MemberPorts] = [:]
 
+  /// - Parameter replicas: The number of processes of each service and of the gateway.
   public init(
     members: [SuiteMember] = SuiteMember.all, binaryFolder: String, dataFolder: String, portBase: Int,
-    logLevel: String = "info", durability: String = "full", store: String? = nil, apns: APNsServers? = nil
+    logLevel: String = "info", durability: String = "full", store: String? = nil, apns: APNsServers? = nil,
+    replicas: Int = 1
   ) {
     self.apns = apns
-    self.members = apns == nil ? members : members.filter { $0.role != .peer }
+    self.members = members.filter { apns == nil || $0.role != .peer }.flatMap { member in
+      [member] + (member.role == .peer ? [] : (1..<max(1, replicas)).map { member.replica($0 + 1) })
+    }
     self.binaryFolder = binaryFolder
     self.dataFolder = dataFolder
     self.portBase = portBase
@@ -122,8 +148,9 @@ public struct SuitePlan: Sendable, Hashable {
   /// Reserves ports for each member that others link to, so that the others can start before it listens.
   public mutating func promisePorts(_ pick: () throws -> Int) rethrows {
     guard portBase == 0 else { return }
-    for name in Set(members.flatMap(\.links.keys)).sorted() {
-      promised[name] = MemberPorts(rpc: try pick(), http: try pick())
+    let linked = Set(members.flatMap(\.links.keys))
+    for member in members where linked.contains(member.backend) {
+      promised[member.name] = MemberPorts(rpc: try pick(), http: try pick())
     }
   }
 
@@ -152,14 +179,16 @@ public struct SuitePlan: Sendable, Hashable {
     ]
     if member.role != .peer { arguments += ["--durability", durability] + (store.map { ["--store", $0] } ?? []) }
     for (name, flag) in member.links.sorted(by: { $0.key < $1.key }) {
-      guard let other = members.first(where: { $0.name == name }) else { continue }
-      arguments += [flag, "127.0.0.1:\((running[name] ?? self.ports(of: other)).rpc)"]
+      let others = members.filter { $0.backend == name }
+      if others.isEmpty { continue }
+      let addresses = others.map { "127.0.0.1:\((running[$0.name] ?? self.ports(of: $0)).rpc)" }
+      arguments += [flag, addresses.joined(separator: ",")]
     }
-    switch member.name {
+    switch member.backend {
     case "gateway":
       let backends = members.compactMap { member -> String? in
         switch member.role {
-        case .service: running[member.name].map { "\(member.name)=127.0.0.1:\($0.rpc)" }
+        case .service: running[member.name].map { "\(member.backend)=127.0.0.1:\($0.rpc)" }
         case .gateway: nil
         case .peer:
           member.serviceName.flatMap { name in running[member.name]?.service.map { "\(name)=127.0.0.1:\($0)" } }

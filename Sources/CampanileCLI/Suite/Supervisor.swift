@@ -81,7 +81,7 @@ public actor Supervisor {
   // MARK: - starting
 
   private func supervise(_ member: SuiteMember) async throws {
-    let others = member.isGateway ? plan.members.filter { !$0.isGateway }.map(\.name) : member.after
+    let others = member.after + (member.isGateway ? plan.members.filter { !$0.isGateway }.map(\.name) : [])
     let awaited = others.filter { name in plan.members.contains { $0.name == name } }
     while !isStopping, !awaited.allSatisfy({ ports[$0] != nil }) {
       try await Task.sleep(for: .milliseconds(ReadyFile.pollMs))

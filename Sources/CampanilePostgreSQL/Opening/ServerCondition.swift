@@ -23,7 +23,7 @@ public struct ServerCondition: Sendable, Hashable {
 
   static let query = """
     SELECT pg_database_size(current_database()), s.hidden, s.replaying, s.lag,
-      (SELECT count(*) FROM store_leases WHERE until_ms < \(LeaseStatements.serverNowMs)),
+      (SELECT count(*) FROM store_leases WHERE until_ms < \(LeaseStatements.serverNowMs) AND \(StorePresence.isWork)),
       \(LeaseStatements.serverNowMs)
     FROM (
       SELECT count(*) FILTER (WHERE state IS NULL) AS hidden,

@@ -56,7 +56,7 @@ extension PostgreSQLEngine {
   // A process that stops sets the end to 0.
   private static let vacanciesQuery = """
     SELECT name, \(LeaseStatements.serverNowMs) - until_ms FROM store_leases
-    WHERE until_ms > 0 AND until_ms < \(LeaseStatements.serverNowMs) ORDER BY name
+    WHERE until_ms > 0 AND until_ms < \(LeaseStatements.serverNowMs) AND \(StorePresence.isWork) ORDER BY name
     """
 
   /// Checks the server and its database as opening a store does, and reports their state. Changes nothing.

@@ -5,7 +5,16 @@ import Synchronization
 /// The first ten characters are the creation time in milliseconds, the other twelve 60 random bits. Within a
 /// millisecond, or if the clock does not advance, the random part of the last id is increased. Every id of a generator
 /// is therefore greater than the one before.
+///
+/// Processes on one database have clocks of their own. They pass the time of another's last object, which the next id
+/// then exceeds.
 public final class SortableIDGenerator: Sendable {
+  /// The greatest difference between the clocks of two processes. A clock that is further ahead is considered wrong.
+  package static let skewMaxMs: Int64 = 60_000
+  /// The lead over the own clock up to which an id exceeds the time of another process's object. Beyond it, their
+  /// times may be equal, so that processes that take turns very fast do not run ahead of the time.
+  private static let leadMaxMs: Int64 = 5_000
+
   /// The time and the random part of the last id.
   private struct Last {
     var timeMs: Int64 = 0
@@ -25,8 +34,13 @@ public final class SortableIDGenerator: Sendable {
   }
 
   /// Returns a new id and the time inside it, which is the object's creation time.
-  public func next(prefix: StaticString) -> (id: String, timeMs: Int64) {
-    let nowMs = min(max(0, clockMs()), SortableID.timeMsMax)
+  ///
+  /// - Parameter foreignMs: The time of the last object of another process.
+  public func next(prefix: StaticString, after foreignMs: Int64? = nil) -> (id: String, timeMs: Int64) {
+    var nowMs = min(max(0, clockMs()), SortableID.timeMsMax)
+    if let foreignMs, foreignMs >= nowMs, foreignMs - nowMs <= Self.skewMaxMs {
+      nowMs = min(foreignMs - nowMs < Self.leadMaxMs ? foreignMs + 1 : foreignMs, SortableID.timeMsMax)
+    }
     let chance = random()
     let value = last.withLock { last in
       if nowMs > last.timeMs {

@@ -15,8 +15,18 @@ public final class AlarmSchedule: Sendable {
     var sealed: Set<String> = []
     var earliestMs: Int64?
     var planMs = Int64.max
-    /// The last sequence of the change log; nil if it must be read.
-    var sequence: Int64?
+    /// The last entry of the change log; nil if it must be read.
+    var end: LogEnd?
+    /// The last entry that this process has added.
+    var ownEnd: LogEnd?
+  }
+
+  /// The last entry of the change log, and the time before which no later entry is dated.
+  private struct LogEnd {
+    var sequence: Int64
+    var timeMs: Int64
+    /// The time of an entry by another process, which new ids must exceed; nil on SQLite.
+    var foreignMs: Int64?
   }
 
   private let state = Mutex(State())
@@ -27,21 +37,50 @@ public final class AlarmSchedule: Sendable {
   public init(hub: WatchHub) { self.hub = hub }
 
   /// Runs when a transaction begins, because an earlier one may have been undone.
-  public func begin() { state.withLock { $0.sequence = nil } }
+  public func begin() { state.withLock { $0.end = nil } }
 
   /// Whether the next entry of the change log needs no query.
-  public var knowsSequence: Bool { state.withLock { $0.sequence != nil } }
+  public var knowsEnd: Bool { state.withLock { $0.end != nil } }
 
-  /// Appends a user's change to the log by `insert`, which gets its sequence, and marks the user as changed.
-  public func log(_ user: String, _ transaction: WriteTransaction, _ insert: (Int64) throws -> Void) throws {
-    let last =
-      try state.withLock { $0.sequence } ?? transaction.queryOne(ChangeLogTable.lastSQL) { try $0.integer(0) } ?? 0
-    try insert(last + 1)
-    state.withLock { state in
+  /// Appends a user's change to the log by `insert`, which gets its sequence and time, and marks the user as changed.
+  ///
+  /// - Parameter atMs: The time by this process's clock. On a server, an entry is never dated before the last one of
+  ///   another process, unless the clocks differ by more than `SortableIDGenerator.skewMaxMs`.
+  public func log(
+    _ user: String, atMs: Int64, _ transaction: WriteTransaction, _ insert: (Int64, Int64) throws -> Void
+  ) throws {
+    var end = try end(transaction)
+    let isLater = end.foreignMs == nil || end.timeMs <= atMs || end.timeMs - atMs > SortableIDGenerator.skewMaxMs
+    let timeMs = isLater ? atMs : end.timeMs
+    end.sequence += 1
+    try insert(end.sequence, timeMs)
+    end.timeMs = timeMs
+    state.withLock { [end] state in
       // A write that may be undone alone must not leave a gap.
-      state.sequence = transaction.usesSavepoint ? nil : last + 1
+      state.end = transaction.usesSavepoint ? nil : end
+      state.ownEnd = end
       state.users.insert(user)
     }
+  }
+
+  /// Returns the time that new ids must exceed because another process has added the log's last entry; nil otherwise.
+  public func foreignTimeMs(_ transaction: WriteTransaction) throws -> Int64? {
+    guard try transaction.dialect == .postgreSQL else { return nil }
+    let end = try end(transaction)
+    let own = state.withLock { $0.ownEnd }
+    return own?.sequence == end.sequence && own?.timeMs == end.timeMs ? nil : end.foreignMs
+  }
+
+  private func end(_ transaction: WriteTransaction) throws -> LogEnd {
+    if let end = state.withLock({ $0.end }) { return end }
+    let isShared = try transaction.dialect == .postgreSQL
+    let end =
+      try transaction.queryOne(ChangeLogTable.endSQL) { row in
+        let timeMs = try row.integer(1)
+        return LogEnd(sequence: try row.integer(0), timeMs: timeMs, foreignMs: isShared ? timeMs : nil)
+      } ?? LogEnd(sequence: 0, timeMs: 0, foreignMs: isShared ? 0 : nil)
+    if !transaction.usesSavepoint { state.withLock { $0.end = end } }
+    return end
   }
 
   /// Marks a user as changed.
@@ -62,8 +101,16 @@ public final class AlarmSchedule: Sendable {
     }
   }
 
-  /// The users of the commit that has just ended. Ask before `committed`.
-  public var changedUsers: ChangedNames { state.withLock { .some($0.sealed) } }
+  /// The users of the commit that has just ended, and whether it has set a timer. Ask before `committed`.
+  public var changedUsers: ChangedNames {
+    state.withLock { state in
+      // The loop may run in another process, which an announcement without names would not reach.
+      .some(state.sealed.isEmpty && state.earliestMs != nil ? [Self.timerName] : state.sealed)
+    }
+  }
+
+  /// Announces a timer to other processes. No user has this name.
+  private static let timerName = "*timer"
 
   /// Runs after commits of another process: wakes the watches of these users, and the timer loop.
   public func committedElsewhere(_ changes: ChangedNames) {

@@ -9,6 +9,8 @@ public import CampanileStore
 /// `compacted_through`, and `change_cursors` has the cursors of other services' feeds.
 public enum ChangeLogTable {
   public static let lastSQL = "SELECT coalesce(max(sequence), 0) FROM changes"
+  /// The last entry's sequence and time.
+  public static let endSQL = "SELECT sequence, at_ms FROM changes ORDER BY sequence DESC LIMIT 1"
   public static let firstSQL = "SELECT coalesce(min(sequence), 0) FROM changes"
   public static let compactedSQL = "SELECT compacted_through FROM users WHERE user_id = $1"
   public static let cursorsSQL = "SELECT min(sequence) FROM change_cursors"

@@ -4,6 +4,14 @@ public enum ChangedNames: Sendable, Hashable {
   /// Possibly everything.
   case all
 
+  /// Whether a name may have changed.
+  package func contains(_ name: String) -> Bool {
+    switch self {
+    case .some(let names): names.contains(name)
+    case .all: true
+    }
+  }
+
   /// Adds the changes of other commits. Many names become `all`.
   package mutating func add(_ other: ChangedNames, namesMax: Int) {
     guard case .some(let own) = self, case .some(let others) = other, own.count + others.count <= namesMax else {

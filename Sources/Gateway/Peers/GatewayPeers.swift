@@ -48,12 +48,3 @@ public final class GatewayPeers: Sendable {
     }
   }
 }
-
-extension ChangedNames {
-  func contains(_ name: String) -> Bool {
-    switch self {
-    case .some(let names): names.contains(name)
-    case .all: true
-    }
-  }
-}

@@ -62,7 +62,7 @@ extension WriteTransaction {
     _ kind: LoggedChange.Kind, bucketID: String, notificationID: String, movedFrom: String? = nil,
     isAlert: Bool = false, atMs: Int64, user: String, _ notifier: CommitNotifier
   ) throws {
-    try notifier.log(user, self) { sequence in
+    try notifier.log(user, atMs: atMs, self) { sequence, atMs in
       try execute(
         NotificationChangeLog.insertSQL,
         [

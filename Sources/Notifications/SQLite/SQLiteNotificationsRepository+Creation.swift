@@ -45,7 +45,7 @@ extension SQLiteNotificationsRepository {
   private func ahead(_ draft: NotificationDraft, user: String, _ idempotency: IdempotentRequest?) -> ReadAhead {
     let queries = [
       idempotency?.key.query, BucketState.query(draft.notification.bucketId, of: user),
-      SQLQuery(ChangeLogTable.lastSQL),
+      SQLQuery(ChangeLogTable.endSQL),
     ]
     return ReadAhead(subject: nil, queries.compactMap { $0 }) { [notifier] in notifier.knows($0) }
   }

@@ -50,7 +50,8 @@ extension SQLiteNotificationsRepository {
     if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
     for content in draft.contents { try keep(content, transaction) }
     let target =
-      replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) } ?? target ?? newTarget()
+      try replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) } ?? target
+      ?? newTarget(transaction)
     let own =
       isRecipient
       ? try upsert(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
@@ -66,8 +67,9 @@ extension SQLiteNotificationsRepository {
     .missing("recipient", ids.first ?? "", field: "notification.recipientIds", .recipientNotFound)
   }
 
-  private func newTarget() -> PublishingTarget {
-    let (id, timeMs) = ids.next(prefix: SortableID.notificationPrefix)
+  private func newTarget(_ transaction: WriteTransaction) throws -> PublishingTarget {
+    let (id, timeMs) = ids.next(
+      prefix: SortableID.notificationPrefix, after: try notifier.alarms.foreignTimeMs(transaction))
     return PublishingTarget(id: id, createdAtMs: timeMs)
   }
 
@@ -100,8 +102,8 @@ extension SQLiteNotificationsRepository {
       try replaced == nil
       && transaction.queryOne(Self.stateSQL, [.text(user), .text(target.id)], { _ in true }) == true
     let copyTarget =
-      replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) }
-      ?? (isTaken ? newTarget() : target)
+      try replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) }
+      ?? (isTaken ? newTarget(transaction) : target)
     _ = try upsert(draft, bucket, replacing: replaced, at: copyTarget, of: user, in: &context, transaction)
   }
 

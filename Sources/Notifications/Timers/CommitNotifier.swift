@@ -57,9 +57,11 @@ final class CommitNotifier: Sendable {
     if var context = takeContext() { try context.finish(transaction) }
   }
 
-  /// Appends a user's change to the log by `insert`, which gets its sequence, and marks the user as changed.
-  func log(_ user: String, _ transaction: WriteTransaction, _ insert: (Int64) throws -> Void) throws {
-    try alarms.log(user, transaction, insert)
+  /// Appends a user's change to the log by `insert`, which gets its sequence and time, and marks the user as changed.
+  func log(
+    _ user: String, atMs: Int64, _ transaction: WriteTransaction, _ insert: (Int64, Int64) throws -> Void
+  ) throws {
+    try alarms.log(user, atMs: atMs, transaction, insert)
     traceChange(user)
   }
 
@@ -78,7 +80,7 @@ final class CommitNotifier: Sendable {
 
   /// Whether publications need no answer to a query.
   func knows(_ query: SQLQuery) -> Bool {
-    if query.sql == ChangeLogTable.lastSQL { return alarms.knowsSequence }
+    if query.sql == ChangeLogTable.endSQL { return alarms.knowsEnd }
     return publishing.withLock { $0.context?.knows(query) ?? false }
   }
 

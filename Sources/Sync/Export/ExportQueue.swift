@@ -17,6 +17,8 @@ struct ExportQueue: Sendable {
   }
 
   let store: Store
+  /// Announces additions to the process that exports.
+  let alarms: AlarmSchedule
   let nowMs: @Sendable () -> Int64
 
   // A further change does not postpone a waiting user.
@@ -44,7 +46,9 @@ struct ExportQueue: Sendable {
   /// Adds users, and stores the position in the changes unless `token` is nil.
   func add(_ users: [String], token: String?) async throws {
     let dueMs = nowMs() + Self.delayMs
+    let (alarms, isAnnounced) = (alarms, store.isShared && !users.isEmpty)
     try await store.write { transaction in
+      if isAnnounced { alarms.scheduled(dueMs) }
       let generation = try transaction.bump(counter: "generation")
       for user in users {
         try transaction.execute(Self.putSQL, [.text(user), .integer(generation), .integer(dueMs)])

@@ -50,9 +50,14 @@ struct SyncRetention: Sendable {
     }
     var total = 0
     for upload in expired where !uploadTable.isBusy(upload.id, sinceMs: nowMs - limits.uploadIdleMaxMs) {
-      let isDeleted = try await store.write {
-        try SQLiteSyncRepository.deleteUpload(upload.id, user: upload.user, nowMs: nowMs, $0)
+      let isDeleted = try await store.write { transaction -> Bool? in
+        // A stream of another process may have extended it since.
+        let key: [SQLValue] = [.text(upload.user), .text(upload.id)]
+        let current = try transaction.queryOne(UploadRow.oneSQL, key, UploadRow.upload)
+        guard let current, current.expiresAtMs < nowMs else { return current == nil ? false : nil }
+        return try SQLiteSyncRepository.deleteUpload(upload.id, user: upload.user, nowMs: nowMs, transaction)
       }
+      guard let isDeleted else { continue }
       if isDeleted { total += 1 }
       let (uploadTable, contents) = (uploadTable, contents)
       try await contents.run { uploadTable.discard(upload.id, contents) }

@@ -24,6 +24,7 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
   /// Whether there is a push service, which wakes devices.
   let wakesDevices: Bool
   let events: @Sendable (SyncEvent) -> Void
+  let presence: StorePresence
 
   /// Opens the repository. `random` provides the epoch of a new database, and random bits for ids.
   init(
@@ -32,6 +33,7 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
     events: @escaping @Sendable (SyncEvent) -> Void
   ) async throws {
     self.store = store
+    presence = StorePresence(store)
     self.limits = limits
     self.notifier = notifier
     self.isExporting = isExporting

@@ -57,7 +57,7 @@ struct WakeDispatcher: Sendable {
   }
 
   private func send(_ wake: PendingWake) async throws {
-    guard !awake.contains(wake.device, user: wake.user) else {
+    guard try await !awake.contains(wake.device, user: wake.user) else {
       events(.wake(.awake))
       return try await settle(wake, isSent: false)
     }

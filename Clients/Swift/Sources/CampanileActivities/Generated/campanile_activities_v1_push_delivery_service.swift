@@ -1133,7 +1133,7 @@ public enum PushDeliveryServiceMethods {
       HTTPRule(verb: "GET", template: "/activities/v1/pushes", body: ""),
     ], scope: "activities:operate") }
   /// WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
-  /// are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+  /// are remembered: by the process on SQLite, and by the database on PostgreSQL. An older token ends the watch with
   /// OUT_OF_RANGE, reason TOKEN_TOO_OLD.
   @_alwaysEmitIntoClient
   public static var watchPushes: MethodDescriptor { MethodDescriptor(
@@ -1225,7 +1225,7 @@ public struct PushDeliveryServiceClient: Sendable {
   }
 
   /// WatchPushes sends the first message, then each push that ends, in the order of their ends. The newest 10,000 ends
-  /// are remembered while the service runs: an older token, or one of an earlier process, ends the watch with
+  /// are remembered: by the process on SQLite, and by the database on PostgreSQL. An older token ends the watch with
   /// OUT_OF_RANGE, reason TOKEN_TOO_OLD.
   @_alwaysEmitIntoClient
   public func watchPushes(_ request: WatchPushesRequest, options: CallOptions = .init()) -> ResponseStream<WatchPushesResponse> {
