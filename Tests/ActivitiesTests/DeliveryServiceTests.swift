@@ -5,6 +5,7 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileStore
 import Foundation
+import ServiceTesting
 import TestSupport
 import Testing
 
@@ -301,8 +302,13 @@ import Testing
       #expect(put.key?.tokenTime == issued.issueTime && put.key?.keyId == "NEWKEY1111")
       #expect(!listed.jsonString().contains("PRIVATE"))
       let path = "\(harness.folder)/added/AuthKey_NEWKEY1111.p8"
-      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-      #expect(mode == 0o600)
+      if TestStore.usesPostgreSQL {
+        // It is a row.
+        #expect(!FileManager.default.fileExists(atPath: path))
+      } else {
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+      }
       let revoke = RevokeSigningKeyRequest(keyId: "NEWKEY1111", teamId: DeliveryHarness.team)
       _ = try await signing.revokeSigningKey(revoke, context: context())
       _ = try await signing.revokeSigningKey(revoke, context: context())

@@ -86,7 +86,6 @@ import Testing
     (ReadTransaction.userUnreadSQL, "sqlite_autoindex_users_1"),
     (ReadTransaction.bucketsUnreadSQL, "buckets"),
     (NotificationChangeLog.lastSQL, "sqlite_autoindex_changes_1"),
-    (ChangeLogTable.endSQL, "sqlite_autoindex_changes_1"),
     (NotificationChangeLog.firstSQL, "sqlite_autoindex_changes_1"),
     (NotificationChangeLog.ofUserSQL, "changes_user "),
     (NotificationChangeLog.ofBucketSQL, "changes_user "),
@@ -99,6 +98,13 @@ import Testing
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
     try component.store.expectPlan(of: sql, uses: index)
+    await component.close()
+  }
+
+  @Test func lastChangeIsReadFromItsIndex() async throws {
+    let component = try await Fixture().open()
+    try component.store.expectPlan(
+      of: ChangeLogTable.endSQL, uses: "sqlite_autoindex_changes_1", allowsIndexScans: true)
     await component.close()
   }
 

@@ -312,7 +312,7 @@ def test_a_suite_of_replicas_survives_the_end_of_each_process(tmp_path, tmp_path
         def publish(gateway, title):
             with Peer(suite.endpoints[gateway]["rpc"], timeout_s=60) as peer:
                 assert "error" not in peer.hello(key)
-                # A call that the killed process has received may have been carried out, so only its caller may repeat it.
+                # A killed process may have carried out the call, so only its caller may repeat it.
                 eventually(lambda: "error" not in peer.call(
                     "campanile.notifications.v1.NotificationsService/CreateNotification",
                     {"notification": {"bucketId": bucket, "title": title}, "requestId": title}), f"{title} is published")

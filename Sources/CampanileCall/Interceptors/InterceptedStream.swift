@@ -10,7 +10,7 @@ final class InterceptedStream: StreamTransport {
   private let ended = OneShot<StreamEvent>()
   /// The end of the call after the interceptors.
   private let outcome = OneShot<StreamEvent>()
-  private let task = OneShot<Task<Void, Never>>()
+  private let task = OneShot<Task<Void, any Error>>()
 
   var call: OutgoingCall? { started.known??.call }
 

@@ -93,15 +93,15 @@ struct CallEnvironment: Sendable {
 
 /// Holds a handler's task so that it can be cancelled. Used on the call's event loop.
 protocol TaskOwner: AnyObject {
-  var task: Task<Void, Never>? { get set }
+  var task: Task<Void, any Error>? { get set }
 }
 
 /// Cancels the suspended task of a unary call.
 final class UnaryHandler: ServerCallHandler {
-  private let task: Task<Void, Never>
+  private let task: Task<Void, any Error>
   private unowned let call: ServerCall
 
-  init(_ call: ServerCall, _ task: Task<Void, Never>) {
+  init(_ call: ServerCall, _ task: Task<Void, any Error>) {
     self.call = call
     self.task = task
   }

@@ -9,7 +9,7 @@ import NIOCore
 /// Sendable.
 final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unchecked Sendable {
   let call: ServerCall
-  var task: Task<Void, Never>? {
+  var task: Task<Void, any Error>? {
     didSet { if ended != nil { task?.cancel() } }
   }
   private let decode: ((UnsafeRawBufferPointer) throws(RPCError) -> Element)?
