@@ -33,6 +33,7 @@ PUBLICATION = Cost(1e6 / 19_546, "µs", "CPU of a publication, both ends on one 
 # Measured in process when the index was designed; no script repeats it.
 INDEXING = Cost(108, "µs", "CPU to index a notification for search, 1,000 users with 30 each", "docs/decisions/0036")
 # scripts/bench activities, docs/decisions/0007: 4,000 updates a second on two cores, with their pushes and the simulator.
+# The model counts these pushes again, so the sum is an upper bound.
 ACTIVITY_UPDATE = Cost(2e6 / 4_000, "µs", "CPU of an activity's update, 10,000 activities", "docs/decisions/0007, scripts/bench activities")
 # scripts/bench activities, docs/decisions/0007.
 PUSH = Cost(67, "µs", "CPU of a push, from the queue to the delivery log", "docs/decisions/0007, scripts/bench activities")
