@@ -26,13 +26,14 @@ CREDENTIALS = Cost(1.09, "×", "CPU of the gateway with a key, scopes and limits
 OBSERVED = Cost(1.04, "×", "CPU with metrics, the slow call log and traces of 1 %", "docs/performance.md, scripts/bench observability")
 # scripts/bench gateway, docs/gateway.md "Speed": 38,200 calls a second with tester, gateway and service on one core.
 HTTP_CALL = Cost(1e6 / 38_200, "µs", "CPU of a Connect call: tester, gateway and echo together", "docs/gateway.md, scripts/bench gateway")
-# scripts/bench compare, docs/performance.md: "highest rate of the read, closed loop, a core for each side", lowest of its runs.
+# scripts/bench compare, docs/performance.md: highest rate of the read in a closed loop, lowest of its runs.
 READ = Cost(1e6 / 81_288, "µs", "CPU of a service for a read", "docs/performance.md, scripts/bench compare")
 # scripts/bench compare, docs/performance.md: durable write, load generators in C, lowest of its runs.
 PUBLICATION = Cost(1e6 / 19_546, "µs", "CPU of a publication, both ends on one core", "docs/performance.md, scripts/bench compare")
 # Measured in process when the index was designed; no script repeats it.
 INDEXING = Cost(108, "µs", "CPU to index a notification for search, 1,000 users with 30 each", "docs/decisions/0036")
-# scripts/bench activities, docs/decisions/0007: 4,000 updates a second on two cores, with their pushes and the simulator.
+# scripts/bench activities, docs/decisions/0007: 4,000 updates a second on two cores. This includes their
+# pushes and the simulator.
 # The model counts these pushes again, so the sum is an upper bound.
 ACTIVITY_UPDATE = Cost(2e6 / 4_000, "µs", "CPU of an activity's update, 10,000 activities", "docs/decisions/0007, scripts/bench activities")
 # scripts/bench activities, docs/decisions/0007.

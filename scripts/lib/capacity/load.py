@@ -109,7 +109,7 @@ def writer_time(inputs, rates, engine):
     record = 1e6 / (costs.SQLITE_RECORDS if on_sqlite else costs.POSTGRESQL_RECORDS).value
     update = 1e6 / (costs.UPDATES if on_sqlite else costs.POSTGRESQL_UPDATES).value
     content = content_us(inputs, costs.SQLITE_CONTENT if on_sqlite else costs.POSTGRESQL_CONTENT)
-    # Indexing for search is done in transactions of the same writer. An alert and a sync commit take as long as a publication.
+    # The same writer indexes notifications for search. An alert and a sync commit take as long as a publication.
     busy = {
         "notifications": rates.copies * (publication + costs.INDEXING.value),
         "activities": rates.activities * update + rates.copies * publication + rates.pushes * 1e6 / costs.PUSHES.value,

@@ -86,15 +86,15 @@ def memory_rows(inputs, users, count):
 def database_rows(inputs, users, engine, clusters, count):
     found = limits.cluster(inputs)
     without_lanes = [limit for limit in found if not limits.is_lane(limit)]
-    services = sum(count[f"{name}_processes"] for name in load.SERVICES) + count["gateways"]
+    services = sum(count.values())
     nodes = int(costs.NODES.value)
     data = load.stored_bytes(inputs, users) / 1e9
     yield Row("clusters", "PostgreSQL clusters", clusters)
     yield Row("nodes", "PostgreSQL nodes", clusters * nodes)
     yield Row("clusters_with_more_lanes", "clusters if databases had many lanes (not built)",
               limits.parts(without_lanes, users) if clusters else 0)
-    yield Row("database_connections", "connections to PostgreSQL",
-              services * int(costs.DATABASE_CONNECTIONS.value) if clusters else 0)
+    connections = math.ceil(services / clusters) * int(costs.DATABASE_CONNECTIONS.value) if clusters else 0
+    yield Row("database_connections", "connections to PostgreSQL, per cluster (its max_connections)", connections)
     yield Row("data_gb", "data after the retention, GB", data)
     yield Row("disk_gb", "disk of all copies, GB", data * (nodes if clusters else 1))
 
