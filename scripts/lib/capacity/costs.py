@@ -25,7 +25,8 @@ CREDENTIALS = Cost(1.09, "×", "CPU of the gateway with a key, scopes and limits
 # scripts/bench observability, docs/performance.md "Cost of observability".
 OBSERVED = Cost(1.04, "×", "CPU with metrics, the slow call log and traces of 1 %", "docs/performance.md, scripts/bench observability")
 # scripts/bench gateway, docs/gateway.md "Speed": 38,200 calls a second with tester, gateway and service on one core.
-HTTP_CALL = Cost(1e6 / 38_200, "µs", "CPU of a Connect call: tester, gateway and echo together", "docs/gateway.md, scripts/bench gateway")
+HTTP_CALL = Cost(1e6 / 38_200, "µs", "CPU of a Connect call: tester, gateway and echo together",
+                 "docs/gateway.md, scripts/bench gateway")
 # scripts/bench compare, docs/performance.md: highest rate of the read in a closed loop, lowest of its runs.
 READ = Cost(1e6 / 81_288, "µs", "CPU of a service for a read", "docs/performance.md, scripts/bench compare")
 # scripts/bench compare, docs/performance.md: durable write, load generators in C, lowest of its runs.
@@ -35,7 +36,8 @@ INDEXING = Cost(108, "µs", "CPU to index a notification for search, 1,000 users
 # scripts/bench activities, docs/decisions/0007: 4,000 updates a second on two cores. This includes their
 # pushes and the simulator.
 # The model counts these pushes again, so the sum is an upper bound.
-ACTIVITY_UPDATE = Cost(2e6 / 4_000, "µs", "CPU of an activity's update, 10,000 activities", "docs/decisions/0007, scripts/bench activities")
+ACTIVITY_UPDATE = Cost(2e6 / 4_000, "µs", "CPU of an activity's update, 10,000 activities",
+                       "docs/decisions/0007, scripts/bench activities")
 # scripts/bench activities, docs/decisions/0007.
 PUSH = Cost(67, "µs", "CPU of a push, from the queue to the delivery log", "docs/decisions/0007, scripts/bench activities")
 # docs/attendance.md "Speed".
@@ -55,26 +57,32 @@ SQLITE_PUBLICATIONS = Cost(19_546, "/s", "publications of one writer on SQLite",
 # scripts/bench attendance, docs/attendance.md: the bad quarter of an hour.
 SQLITE_RECORDS = Cost(9_100, "/s", "attendance records of one writer on SQLite", "docs/attendance.md, scripts/bench attendance")
 # scripts/bench activities, docs/decisions/0007.
-UPDATES = Cost(4_000, "/s", "updates of 10,000 activities by one writer on SQLite, each with a push", "docs/decisions/0007, scripts/bench activities")
+UPDATES = Cost(4_000, "/s", "updates of 10,000 activities by one writer on SQLite, each with a push",
+               "docs/decisions/0007, scripts/bench activities")
 # scripts/bench activities, docs/scaling.md "Capacity of one machine".
 PUSHES = Cost(14_100, "/s", "pushes of one process, which sends them all", "docs/scaling.md, scripts/bench activities")
 # scripts/bench sync, docs/scaling.md "Capacity of one machine".
 SQLITE_CONTENT = Cost(114e6, "B/s", "contents of files put to the disk", "docs/scaling.md, scripts/bench sync")
 # scripts/bench postgresql, docs/postgresql.md "Speed": 0.45 ms more for each round trip.
-POSTGRESQL_PUBLICATIONS = Cost(19_100, "/s", "publications of one lane, round trips of 0.45 ms", "docs/postgresql.md, scripts/bench postgresql")
-POSTGRESQL_RECORDS = Cost(15_000, "/s", "attendance records of one lane, round trips of 0.45 ms", "docs/postgresql.md, scripts/bench postgresql")
+POSTGRESQL_PUBLICATIONS = Cost(19_100, "/s", "publications of one lane, round trips of 0.45 ms",
+                               "docs/postgresql.md, scripts/bench postgresql")
+POSTGRESQL_RECORDS = Cost(15_000, "/s", "attendance records of one lane, round trips of 0.45 ms",
+                          "docs/postgresql.md, scripts/bench postgresql")
 # Measured while the engine was designed: contents of 150 kB, one after another, with a synchronous standby.
-POSTGRESQL_CONTENT = Cost(41e6, "B/s", "contents of 150 kB written as rows, synchronous standby", "measured for the design, no script repeats it")
+POSTGRESQL_CONTENT = Cost(41e6, "B/s", "contents of 150 kB written as rows, synchronous standby",
+                          "measured for the design, no script repeats it")
 POSTGRESQL_UPDATES = Cost(4_000, "/s", "updates of activities by one lane, as on SQLite", ASSUMED)
 
 # CPU of the PostgreSQL server, measured with pgbench and /proc while the engine was designed.
 
-STATEMENT = Cost(53 / 4, "µs", "CPU of PostgreSQL for a pipelined statement", "measured for the design with pgbench, no script repeats it")
+STATEMENT = Cost(53 / 4, "µs", "CPU of PostgreSQL for a pipelined statement",
+                 "measured for the design with pgbench, no script repeats it")
 POSTGRESQL_READ = Cost(133 / 4, "µs", "CPU of PostgreSQL for a read, as for a statement that is waited for", ASSUMED)
 
 # Statements of a write.
 
-COPY_STATEMENTS = Cost(4, "", "statements of a publication and of each copy, as of the benchmark's write", "docs/postgresql.md, scripts/bench postgresql")
+COPY_STATEMENTS = Cost(4, "", "statements of a publication and of each copy, as of the benchmark's write",
+                       "docs/postgresql.md, scripts/bench postgresql")
 # docs/decisions/0007: an update and its push take eight statements.
 UPDATE_STATEMENTS = Cost(8, "", "statements of an activity's update", "docs/decisions/0007")
 # docs/attendance.md "Speed".
@@ -89,14 +97,16 @@ COMMIT_STATEMENTS = Cost(8, "", "statements of a sync commit", ASSUMED)
 # docs/performance.md: RSS of a service after ten minutes; docs/gateway.md: of the gateway before any stream.
 PROCESS_MEMORY = Cost(50e6, "B", "memory of a process without watches", "docs/performance.md, docs/gateway.md")
 # scripts/bench gateway, docs/gateway.md: 5,000 open event streams take 62 MB.
-GATEWAY_STREAM = Cost(62e6 / 5_000, "B", "memory of the gateway for a stream with its connection, without TLS", "docs/gateway.md, scripts/bench gateway")
+GATEWAY_STREAM = Cost(62e6 / 5_000, "B", "memory of the gateway for a stream with its connection, without TLS",
+                      "docs/gateway.md, scripts/bench gateway")
 # docs/decisions/0013: 163 MB with 5,000 watches, less a process of 49 MB. 12 MB of them are for a larger page cache.
 SERVICE_WATCH = Cost(114e6 / 5_000, "B", "memory of a service for a watch", "docs/decisions/0013, scripts/bench notifications")
 
 # Limits that the programs have.
 
 # docs/gateway-access.md "Limits".
-STREAMS_PER_LOOP = Cost(6_000, "", "streams of a gateway to one service, per event loop (--backend-max-streams)", "docs/gateway-access.md")
+STREAMS_PER_LOOP = Cost(6_000, "", "streams of a gateway to one service, per event loop (--backend-max-streams)",
+                        "docs/gateway-access.md")
 # docs/decisions/0007.
 APNS_CONNECTIONS = Cost(8, "", "connections to APNs of a route (team, key and host)", "docs/decisions/0007")
 APNS_STREAMS = Cost(128, "", "pushes in flight on a connection to APNs", "docs/decisions/0007")

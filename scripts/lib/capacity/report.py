@@ -4,8 +4,7 @@ import dataclasses
 import json
 import math
 
-from . import costs, limits, load, plan
-from .inputs import FIELDS, flag_name, shown as number_shown
+from . import costs, inputs, limits, plan
 
 GENERAL = (
     "the calls per user, the sizes and the peak factor are examples unless they are given",
@@ -22,14 +21,14 @@ LEFT_OUT = (
 )
 
 
-# Below the table in the text.
+# Rows that the text has below its table.
 LIMIT_KEYS = ("limit", "limit_users")
 
 
 def shown(value):
     if value is None:
         return "none"
-    return value if isinstance(value, str) else number_shown(value)
+    return value if isinstance(value, str) else inputs.shown(value)
 
 
 def plain(value):
@@ -48,16 +47,16 @@ def limit_rows(found):
     return [(limit.resource, plain(limit.users_max)) for limit in ordered]
 
 
-def stages(inputs):
-    return {"sqlite": limit_rows(limits.sqlite(inputs)), "cluster": limit_rows(limits.cluster(inputs))}
+def stages(chosen):
+    return {"sqlite": limit_rows(limits.sqlite(chosen)), "cluster": limit_rows(limits.cluster(chosen))}
 
 
-def as_json(inputs, sizes):
+def as_json(chosen, sizes):
     return json.dumps({
-        "inputs": dataclasses.asdict(inputs),
-        "plans": [{row.key: plain(row.value) for row in plan.rows(inputs, users)} for users in sizes],
+        "inputs": dataclasses.asdict(chosen),
+        "plans": [{row.key: plain(row.value) for row in plan.rows(chosen, users)} for users in sizes],
         "limits": {stage: [{"resource": resource, "users": users} for resource, users in found]
-                   for stage, found in stages(inputs).items()},
+                   for stage, found in stages(chosen).items()},
         "assumptions": assumptions(),
         "leftOut": LEFT_OUT,
     }, indent=2)
@@ -70,8 +69,8 @@ def table(columns):
             for line in zip(*columns)]
 
 
-def as_text(inputs, sizes):
-    plans = [plan.rows(inputs, users) for users in sizes]
+def as_text(chosen, sizes):
+    plans = [plan.rows(chosen, users) for users in sizes]
     tables = [[row for row in rows if row.key not in LIMIT_KEYS] for rows in plans]
     lines = table([[row.label for row in tables[0]], *([shown(row.value) for row in rows] for rows in tables)])
     lines.append("")
@@ -80,7 +79,7 @@ def as_text(inputs, sizes):
         lines.append(f"limit: {value['limit']}, at {shown(plain(value['limit_users']))} users"
                      f"{' per cluster' if value['clusters'] else ''} ({shown(value['users'])} users: {value['deployment']})")
     titles = {"sqlite": "one machine on SQLite", "cluster": "one PostgreSQL cluster"}
-    for stage, found in stages(inputs).items():
+    for stage, found in stages(chosen).items():
         lines += ["", f"Limits of {titles[stage]}, in users:"]
         lines += ["  " + line for line in table([[resource for resource, _ in found], [shown(users) for _, users in found]])]
     lines += ["", "Assumptions:", *("- " + text for text in assumptions()), "", "Left out:", *("- " + text for text in LEFT_OUT)]
@@ -89,8 +88,8 @@ def as_text(inputs, sizes):
 
 def inputs_help():
     return "\n".join(
-        f"  {flag_name(name) + ' N':<29}{field.metadata['text']} ({number_shown(field.default)};"
-        f" {number_shown(field.metadata['low'])} to {number_shown(field.metadata['high'])})" for name, field in FIELDS.items())
+        f"  {inputs.flag_name(name) + ' N':<29}{field.metadata['text']} ({inputs.shown(field.default)};"
+        f" {inputs.shown(field.metadata['low'])} to {inputs.shown(field.metadata['high'])})" for name, field in inputs.FIELDS.items())
 
 
 def costs_text():
