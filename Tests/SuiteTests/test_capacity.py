@@ -188,6 +188,21 @@ def test_text_has_the_numbers_of_the_json():
     assert all(f"- {assumption}" in text for assumption in value["assumptions"] + value["leftOut"])
 
 
+def test_worked_results_of_the_guide_are_those_of_the_model():
+    guide = (ROOT / "docs" / "scaling.md").read_text()
+    plans = [planned(users) for users in (10**5, 10**7, 10**9)]
+    for label, *keys in [
+        ("calls/s, and pushes/s, in the busiest hour", "calls_per_s", "pushes_per_s"), ("gateways", "gateways"),
+        ("processes of Notifications, Activities and Sync, each", "sync_processes"),
+        ("lanes of Notifications, Activities, Sync, Attendance", *(f"{name}_lanes" for name in load.SERVICES)),
+    ]:
+        cells = [", ".join(f"{one[key]:,}" for key in keys) for one in plans]
+        assert f"| {label} | {' | '.join(cells)} |" in guide
+        assert all(one["notifications_processes"] == one["activities_processes"] == one["sync_processes"] for one in plans)
+    assert " | ".join(f"{one['clusters']:,} clusters, {one['nodes']:,} nodes" for one in plans[1:]) in guide
+    assert [one["limit"] for one in plans] == ["data", "lane of activities", "lane of activities"]
+
+
 MADE_UP = {"runs": [
     {"name": "even", "seconds": 100, "rates": {"reads": 1_000}, "inputs": {"http_share": 0},
      "cpuSeconds": {"gateway": 2.25e-6 * 1.09 * 1.04 * 100_000, "attendance": 1e6 / 81_288 * 1e-6 * 0.1 * 1.04 * 50_000}},
