@@ -32,7 +32,8 @@ READ = Cost(1e6 / 81_288, "µs", "CPU of a service for a read", "docs/performanc
 # scripts/bench compare, docs/performance.md: durable write, load generators in C, lowest of its runs.
 PUBLICATION = Cost(1e6 / 19_546, "µs", "CPU of a publication, both ends on one core", "docs/performance.md, scripts/bench compare")
 # Measured in process when the index was designed; no script repeats it.
-INDEXING = Cost(108, "µs", "CPU to index a notification for search, 1,000 users with 30 each", "docs/decisions/0036")
+INDEXING = Cost(108, "µs", "CPU to index a notification for search, 1,000 users with 30 each",
+                "docs/decisions/0036, no script repeats it")
 # scripts/bench activities, docs/decisions/0007: 4,000 updates a second on two cores. This includes their
 # pushes and the simulator.
 # The model counts these pushes again, so the sum is an upper bound.
