@@ -1,4 +1,4 @@
-"""The suite on a cluster: two gateways, and as many processes of each service as serve calls together."""
+"""The suite on a cluster: two gateways, and two processes of each service."""
 
 import itertools
 import pathlib
@@ -10,7 +10,7 @@ from postgresql_server import POSTGRESQL
 # Below the range from which the system takes the ports of connections.
 PORT_BASE, COPY_OFFSET = 21_400, 40
 # The processes of each part; one if not given.
-COPIES = {"gateway": 2, "attendance": 2, "sync": 2}
+COPIES = dict.fromkeys(("gateway", "notifications", "activities", "sync", "attendance"), 2)
 
 
 class ClusterFleet(Fleet):
@@ -24,7 +24,7 @@ class ClusterFleet(Fleet):
         for part, count in (COPIES if copies is None else copies).items():
             for number in range(2, count + 1):
                 self.add_copy(part, number)
-        self.change = lambda name, command: self.with_backends(command) if self.parts[name] == "gateway" else command
+        self.change = lambda name, command: self.with_backends(command) if self.parts[name] == "gateway" else self.with_links(command)
         self.next_gateway = itertools.cycle(self.named("gateway"))
         self.url = {}
 
@@ -59,6 +59,15 @@ class ClusterFleet(Fleet):
         # The simulator's service is on a port of its own.
         every += [(part, address) for part, address in listed if not self.named(part)]
         command[place] = ",".join(f"{part}={address}" for part, address in every)
+        return command
+
+    def with_links(self, command):
+        """Lets a service know all processes of the services that it calls."""
+        first = {str(self.port(part)): part for part in ORDER}
+        for place, argument in enumerate(command):
+            host, _, port = argument.rpartition(":")
+            if command[place - 1].endswith("-address") and port in first:
+                command[place] = ",".join(f"{host}:{self.port(name)}" for name in self.named(first[port]))
         return command
 
     def is_damaged(self, store):

@@ -14,7 +14,8 @@ public struct UpCommand: AsyncParsableCommand {
     discussion: """
       Starts every service and the gateway, restarts processes that die, and writes DIR/endpoints.json (mode 0600) when all
       are ready. Ctrl-C or SIGTERM drains open calls, first those of the gateway, and ends everything within 15 s; a second
-      signal ends it immediately.
+      signal ends it immediately. SIGUSR1 restarts the processes one after another, such as for a new version of the
+      programs: with --replicas, the others serve meanwhile.
       """)
 
   @Option(help: ArgumentHelp("Folder for databases, keys and endpoints.json.", valueName: "dir"))
@@ -144,14 +145,19 @@ public struct UpCommand: AsyncParsableCommand {
     return try APNsServers(apnsEndpoint, trustFile: trustFile)
   }
 
-  /// Runs the suite until a signal arrives. A second signal ends this process and its children immediately.
+  /// Runs the suite until a signal arrives. A second signal ends this process and its children immediately. SIGUSR1
+  /// restarts the processes one after another.
   private static func untilSignal(
     _ supervisor: Supervisor, onReady: @escaping @Sendable ([String: MemberPorts]) async throws -> Void
   ) async throws {
-    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
+    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup, .sigusr1)
     let watch = Task {
       var count = 0
       for await signal in signals {
+        if signal == .sigusr1 {
+          Task { await supervisor.restartInTurn() }
+          continue
+        }
         count += 1
         if count == 1 {
           Console.note("stopping after open calls finish; press Ctrl-C again to stop immediately")

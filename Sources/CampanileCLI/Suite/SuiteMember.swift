@@ -130,6 +130,14 @@ public struct SuitePlan: Sendable, Hashable {
     self.store = store
   }
 
+  /// The members to restart one after another: a process of each service, then the next ones, and the gateways at the
+  /// end. The simulator keeps running, because its devices are in memory.
+  var restartOrder: [SuiteMember] {
+    let services = members.filter { $0.role == .service }
+    return services.filter { $0.replicaOf == nil } + services.filter { $0.replicaOf != nil }
+      + members.filter(\.isGateway)
+  }
+
   /// The drain timeout of each process in milliseconds.
   static let drainMs = 6_000
 

@@ -9,6 +9,13 @@ public actor Supervisor {
   private var ports: [String: MemberPorts] = [:]
   private var senders: [String: MemberProcess.SignalSender] = [:]
   private var alive: Set<String> = []
+  /// The number of times that each process has become ready.
+  private var readyCounts: [String: Int] = [:]
+  /// The number of times that each process has exited.
+  private var exitCounts: [String: Int] = [:]
+  private var isRestarting = false
+  /// The process that was asked to end, in order to be started again.
+  private var ending: String?
   private var isStopping = false
   private let stopRequests = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
@@ -18,6 +25,8 @@ public actor Supervisor {
   ///
   /// Twice this time must be less than 15 s.
   static let endMsMax: Int64 = 7_000
+  /// The pause before the next process is restarted, in milliseconds. The others reconnect in this time.
+  static let settleMs: Int64 = 2_000
 
   public init(plan: SuitePlan, printer: LogPrinter) {
     self.plan = plan
@@ -92,6 +101,11 @@ public actor Supervisor {
       let start = ContinuousClock.now
       let end = try await live(member)
       if isStopping { return }
+      exitCounts[member.name, default: 0] += 1
+      if ending == member.name {
+        ending = nil
+        continue
+      }
       attempts += 1
       guard ports[member.name] != nil || attempts < policy.startAttemptsMax else {
         throw UsageError("\(member.name) exited \(attempts) times before it was ready (\(end)): see its log above")
@@ -131,6 +145,7 @@ public actor Supervisor {
   private func becameReady(_ member: SuiteMember, _ found: MemberPorts) {
     if ports[member.name] != nil { note("\(member.name) is ready again") }
     ports[member.name] = found
+    readyCounts[member.name, default: 0] += 1
   }
 
   private func untilReady() async throws -> [String: MemberPorts] {
@@ -144,6 +159,52 @@ public actor Supervisor {
       try await Task.sleep(for: .milliseconds(ReadyFile.pollMs))
     }
     return ports
+  }
+
+  // MARK: - restarting
+
+  /// Restarts the processes one after another, each once the one before is ready again. A request during a restart has
+  /// no effect.
+  ///
+  /// With several replicas, the others serve meanwhile. A process that does not become ready ends the restart, so that
+  /// a faulty program replaces one process only.
+  public func restartInTurn() async {
+    guard !isRestarting, !isStopping else { return }
+    isRestarting = true
+    defer { isRestarting = false }
+    let members = plan.restartOrder
+    for (index, member) in members.enumerated() {
+      guard !isStopping else { return }
+      note("restarting \(member.name) (\(index + 1) of \(members.count))")
+      guard await restart(member) else {
+        if !isStopping { note("\(member.name) is not ready again: the remaining processes are not restarted") }
+        return
+      }
+      try? await pause(Self.settleMs)
+    }
+    note("all processes have been restarted")
+  }
+
+  /// Returns whether the process is ready again, within the time and the number of attempts of a start.
+  private func restart(_ member: SuiteMember) async -> Bool {
+    let known = readyCounts[member.name]
+    let exitsMax = (exitCounts[member.name] ?? 0) + RestartPolicy().startAttemptsMax
+    let start = ContinuousClock.now
+    var isKilled = false
+    if let send = senders[member.name] {
+      ending = member.name
+      send(SIGTERM)
+    }
+    while !isStopping, readyCounts[member.name] == known {
+      let elapsedMs = (ContinuousClock.now - start).wholeMilliseconds
+      if elapsedMs > Self.startMsMax || (exitCounts[member.name] ?? 0) > exitsMax { return false }
+      if elapsedMs > Self.endMsMax, ending == member.name, !isKilled {
+        isKilled = true
+        senders[member.name]?(SIGKILL)
+      }
+      try? await Task.sleep(for: .milliseconds(ReadyFile.pollMs))
+    }
+    return !isStopping
   }
 
   // MARK: - ending
