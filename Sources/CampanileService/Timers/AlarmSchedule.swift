@@ -73,12 +73,17 @@ public final class AlarmSchedule: Sendable {
 
   private func end(_ transaction: WriteTransaction) throws -> LogEnd {
     if let end = state.withLock({ $0.end }) { return end }
-    let isShared = try transaction.dialect == .postgreSQL
-    let end =
-      try transaction.queryOne(ChangeLogTable.endSQL) { row in
-        let timeMs = try row.integer(1)
-        return LogEnd(sequence: try row.integer(0), timeMs: timeMs, foreignMs: isShared ? timeMs : nil)
-      } ?? LogEnd(sequence: 0, timeMs: 0, foreignMs: isShared ? 0 : nil)
+    let end: LogEnd
+    if try transaction.dialect == .postgreSQL {
+      end =
+        try transaction.queryOne(ChangeLogTable.endSQL) { row in
+          let timeMs = try row.integer(1)
+          return LogEnd(sequence: try row.integer(0), timeMs: timeMs, foreignMs: timeMs)
+        } ?? LogEnd(sequence: 0, timeMs: 0, foreignMs: 0)
+    } else {
+      let last = try transaction.queryOne(ChangeLogTable.lastSQL) { try $0.integer(0) }
+      end = LogEnd(sequence: last ?? 0, timeMs: 0, foreignMs: nil)
+    }
     if !transaction.usesSavepoint { state.withLock { $0.end = end } }
     return end
   }
