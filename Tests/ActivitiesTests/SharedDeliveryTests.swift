@@ -81,9 +81,12 @@ import Testing
     await third.remove()
   }
 
-  @Test("processes use one provider token, and renew it once", arguments: [0, 50] as [Int64])
-  func providerTokenIsShared(behindMs: Int64) async throws {
+  @Test(
+    "processes use one provider token, and renew it once", arguments: [0, 50] as [Int64], ["first", "second"])
+  func providerTokenIsShared(behindMs: Int64, issuer: String) async throws {
     try await withPair(behindMs: behindMs) { first, second in
+      // Its age is measured by the clock of the process that has issued it.
+      _ = try await (issuer == "first" ? first : second).running.tokens.token(of: Self.id)
       func tokens() async throws -> Set<String> {
         try await withThrowingTaskGroup(of: String.self) { group in
           for harness in [first, second, first, second] {

@@ -100,8 +100,9 @@ final class ProviderTokens: Sendable {
   ///
   /// - Returns: The wall-clock time of the next attempt.
   func rejected(_ token: String, of id: SigningKeyID) async throws -> Int64 {
-    let verdict = verdict(token, id)
-    switch verdict {
+    // Another process may have renewed it, on a machine whose clock is ahead.
+    if store.isShared, verdict(token, id) != .useCurrent { try await refresh() }
+    switch verdict(token, id) {
     case .useCurrent: return wallMs()
     case .wait(let ms): return wallMs() + ms
     case .issue:
