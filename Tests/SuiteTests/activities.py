@@ -3,14 +3,13 @@
 import collections
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import sys
 import threading
 import time
 
-from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
+from campanile import BIN, PATIENCE_S, ROOT, Threads, environment
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
@@ -86,7 +85,7 @@ def ask(link, method, params, user="user/ann"):
     return answer["result"]
 
 
-class Load:
+class Load(Threads):
     """Updates a set of activities concurrently, with one connection for each thread.
 
     `acknowledged` maps the token of each activity to the newest number that the service has acknowledged.
@@ -113,17 +112,6 @@ class Load:
         tokens = sorted(self.ids)
         for index in range(threads):
             self.threads.append(threading.Thread(target=self.run, args=(tokens[index::threads],), daemon=True))
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopped.set()
-        for thread in self.threads:
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive()
 
     def run(self, tokens):
         link = None

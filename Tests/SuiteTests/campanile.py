@@ -43,6 +43,21 @@ def alive(pid):
         return False
 
 
+class Threads:
+    """Runs `threads` in a `with` block, which ends when all of them have seen `stopped`."""
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
+
+
 class Suite:
     """A `campanile up` with its own data folder. `settings` are environment variables for all its processes."""
 

@@ -11,7 +11,7 @@ import time
 import pytest
 from activities import Activities, Load, ask
 from apns import BUNDLE, Key, Simulator
-from campanile import Suite, eventually
+from campanile import Suite, Threads, eventually
 from postgresql_server import Server
 from sync_client import LAST_WRITE_WINS, TOKEN, Link
 
@@ -24,6 +24,7 @@ pytestmark = on_sqlite
 
 NOTIFICATIONS = "NotificationsService/"
 SECONDS = 4
+ROOT_METADATA = {"campanile-principal": "user/root", "campanile-scopes": "admin"}
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def pair(server, tmp_path):
         process.stop()
 
 
-class Clients:
+class Clients(Threads):
     """Threads that repeat each of their calls, with the same request id, until one of the processes has responded."""
 
     def __init__(self, processes, count, call):
@@ -67,16 +68,8 @@ class Clients:
         self.failures = []
         self.threads = [threading.Thread(target=self.run, args=(number,), daemon=True) for number in range(count)]
 
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stopped.set()
-        for thread in self.threads:
-            thread.join(60)
-            assert not thread.is_alive()
+    def __exit__(self, *error):
+        super().__exit__(*error)
         assert not self.failures, self.failures
 
     def run(self, number):
@@ -107,27 +100,34 @@ class Clients:
 
 
 class Watch:
-    """A watch of all notifications, in a thread of its own."""
+    """A watch, in a thread of its own. `messages` are those after the first one."""
 
-    def __init__(self, process):
-        self.titles, self.sequence = [], []
-        self.link = Link(process.port, timeout_s=60)
-        self.stream = "w"
-        self.link.send({"jsonrpc": "2.0", "id": "w", "method": "campanile.notifications.v1.NotificationsService/WatchNotifications",
-                        "metadata": self.link.metadata})
-        assert self.link.receive()["method"] == "rpc.message"
-        self.link.grant_all("w")
+    def __init__(self, link, method, metadata):
+        self.messages = []
+        self.link = link
+        link.send({"jsonrpc": "2.0", "id": "w", "method": method, "metadata": metadata})
+        assert link.receive()["method"] == "rpc.message"
+        link.grant_all("w")
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
         try:
             while (frame := self.link.receive()) and frame.get("method") == "rpc.message":
-                made = frame["params"]["message"].get("change", {}).get("notificationCreated")
-                if made:
-                    self.titles.append(made["title"])
-                    self.sequence.append(made["id"])
+                self.messages.append(frame["params"]["message"])
         except OSError:
             pass
+
+
+class Creations(Watch):
+    """A watch of all notifications."""
+
+    def __init__(self, process):
+        link = Link(process.port, timeout_s=60)
+        super().__init__(link, "campanile.notifications.v1.NotificationsService/WatchNotifications", link.metadata)
+
+    def values(self, field):
+        changes = [message.get("change", {}).get("notificationCreated") for message in self.messages]
+        return [made[field] for made in changes if made]
 
 
 def listed(process):
@@ -150,7 +150,7 @@ def test_publications_through_both_processes_survive_the_end_of_one(pair):
         return link.answer(NOTIFICATIONS + "CreateNotification", {
             "notification": {"bucketId": bucket, "title": name}, "requestId": f"r{name}"})
 
-    watches = [Watch(process) for process in processes]
+    watches = [Creations(process) for process in processes]
     with Clients(processes, 6, publish) as clients:
         time.sleep(SECONDS)
         processes[0].kill()
@@ -167,12 +167,14 @@ def test_publications_through_both_processes_survive_the_end_of_one(pair):
         for name in list(made)[:20]:
             assert publish(link, name)["result"]["notification"]["id"] == made[name]
     # The watch has seen every notification once, in the order of their ids, whichever process has published it.
-    eventually(lambda: len(watches[1].titles) >= len(made), f"all are watched: {len(watches[1].titles)} of {len(made)}")
-    assert sorted(watches[1].titles) == sorted(made)
-    assert watches[1].sequence == sorted(watches[1].sequence)
-    assert titles == [title for _, title in sorted(zip(watches[1].sequence, watches[1].titles), reverse=True)]
+    eventually(lambda: len(watches[1].values("id")) >= len(made), "all are watched")
+    watched, ids = watches[1].values("title"), watches[1].values("id")
+    assert sorted(watched) == sorted(made)
+    assert ids == sorted(ids)
+    assert titles == [title for _, title in sorted(zip(ids, watched), reverse=True)]
     # The other watch, until its process ended.
-    assert watches[0].titles == watches[1].titles[:len(watches[0].titles)] and len(watches[0].titles) > 50
+    before = watches[0].values("title")
+    assert before == watched[:len(before)] and len(before) > 50
 
 
 def test_files_through_both_processes_survive_the_end_of_one(pair):
@@ -231,7 +233,7 @@ def activities(tmp_path, server):
 
 
 def admin(link, method, params):
-    answer = link.call(f"campanile.activities.v1.{method}", params, metadata={"campanile-principal": "user/root", "campanile-scopes": "admin"})
+    answer = link.call(f"campanile.activities.v1.{method}", params, metadata=ROOT_METADATA)
     assert "error" not in answer, answer["error"]
     return answer["result"]
 
@@ -275,25 +277,15 @@ def test_activities_are_updated_and_pushed_through_both_processes(activities):
     assert len(ends[0].ids) > 10 and ends[0].ids == ends[1].ids[:len(ends[0].ids)]
 
 
-class PushEnds:
-    """A watch of the ends of pushes, in a thread of its own."""
+class PushEnds(Watch):
+    """A watch of the ends of pushes."""
 
     def __init__(self, process):
-        self.ids = []
-        self.link = process.link()
-        self.link.send({"jsonrpc": "2.0", "id": "w", "method": "campanile.activities.v1.PushDeliveryService/WatchPushes",
-                        "metadata": {"campanile-principal": "user/root", "campanile-scopes": "admin"}})
-        assert self.link.receive()["method"] == "rpc.message"
-        self.link.grant_all("w")
-        threading.Thread(target=self.run, daemon=True).start()
+        super().__init__(process.link(), "campanile.activities.v1.PushDeliveryService/WatchPushes", ROOT_METADATA)
 
-    def run(self):
-        try:
-            while (frame := self.link.receive()) and frame.get("method") == "rpc.message":
-                if push := frame["params"]["message"].get("push"):
-                    self.ids.append(push["apnsId"])
-        except OSError:
-            pass
+    @property
+    def ids(self):
+        return [message["push"]["apnsId"] for message in self.messages if "push" in message]
 
 
 def test_a_suite_of_replicas_survives_the_end_of_each_process(tmp_path, tmp_path_factory):

@@ -45,7 +45,8 @@ struct PushSelection {
       ) { row in
         (try ClaimedPush(row, route: share.key, routeID: share.routeID), try Self.budget(row))
       }
-      for (row, kept) in rows where try !postpones(row) {
+      for (row, kept) in rows {
+        if try postpone(row) { continue }
         var push = row
         var limits = budget
         if let expirationMs = push.order.expirationMs, expirationMs <= nowMs, expirationMs > 0 {
@@ -69,10 +70,10 @@ struct PushSelection {
     return taken
   }
 
-  /// Postpones a state that follows the lane's last one too soon.
+  /// Postpones a state that follows the lane's last one too soon. Returns whether it has.
   ///
   /// The process that queues a push knows the last one only if it also sends the pushes. On SQLite, it always does.
-  private func postpones(_ push: ClaimedPush) throws -> Bool {
+  private func postpone(_ push: ClaimedPush) throws -> Bool {
     guard push.order.kind.isState, try transaction.dialect == .postgreSQL else { return false }
     let dueMs = completion.notifier.notBeforeMs(
       lane: push.order.lane, nowMs: nowMs, spacingMs: completion.limits.updateSpacingMs)

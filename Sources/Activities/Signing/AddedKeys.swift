@@ -30,7 +30,9 @@ struct AddedKeys: Sendable {
       let revision = revision()
       try await store.write { transaction in
         let known = Set(try SigningKeyTable.revoked(transaction) + SigningKeyTable.all(transaction).map(\.id))
-        for entry in entries where !known.contains(entry.id) { try SigningKeyTable.put(entry, transaction) }
+        let new = entries.filter { !known.contains($0.id) }
+        if new.isEmpty { return }
+        for entry in new { try SigningKeyTable.put(entry, transaction) }
         try DeliveryMeta.put(revision, as: DeliveryMeta.keys, transaction)
         delivery.notifier.changedKeys()
       }

@@ -5,7 +5,8 @@ import Synchronization
 /// Bound to the task of a handler whose call is traced, or may change state while slow calls are logged. Also bound to
 /// a transaction's body on the writer's thread. All other code has none. Safe from any thread.
 open class CallScope: @unchecked Sendable {
-  // `@unchecked` because the compiler cannot check an open class. Subclasses have constants only.
+  // `@unchecked` because the compiler cannot check an open class. It is safe, because the only variable is atomic, and
+  // subclasses have constants only.
 
   /// The scope of the running task.
   @TaskLocal public static var current: CallScope?

@@ -53,10 +53,13 @@ public struct HealthCommand: AsyncParsableCommand {
       try Console.writeLine(output.formatter.format(reply.jsonUTF8Bytes()))
     }
     let bad = statuses.filter { $0.value != .serving }.keys.sorted()
-    guard bad.isEmpty else {
-      let names = bad.map { $0.isEmpty ? "the server" : $0 }.joined(separator: ", ")
-      throw RPCError(.unavailable, "not serving: \(names)", reason: "NOT_SERVING")
-    }
+    try Self.checkNone(bad.map { $0.isEmpty ? "the server" : $0 })
+  }
+
+  /// Throws UNAVAILABLE if there are names of what does not serve.
+  private static func checkNone(_ names: [String]) throws(RPCError) {
+    guard !names.isEmpty else { return }
+    throw RPCError(.unavailable, "not serving: \(names.joined(separator: ", "))", reason: "NOT_SERVING")
   }
 
   private func askCluster() async throws {
@@ -79,10 +82,7 @@ public struct HealthCommand: AsyncParsableCommand {
     }
     writer.append(raw: "}}")
     try Console.writeLine(output.formatter.format(writer.withUnsafeBytes { Array($0) }))
-    let bad = processes.map(\.name).filter { found[$0] != Self.serving }
-    guard bad.isEmpty else {
-      throw RPCError(.unavailable, "not serving: \(bad.joined(separator: ", "))", reason: "NOT_SERVING")
-    }
+    try Self.checkNone(processes.map(\.name).filter { found[$0] != Self.serving })
   }
 
   private static let serving = "SERVING"

@@ -140,10 +140,7 @@ extension ConnectionOptions {
       destination.isInternalToken = try isInternal(destination.token, isGiven: secret != nil, environment)
       return destination
     }
-    guard let endpoints = try endpoints(environment) else {
-      let searched = folders(environment).joined(separator: " or ")
-      throw UsageError("no \(Endpoints.fileName) in \(searched): start `campanile up`, or give --address host:port")
-    }
+    let endpoints = try requiredEndpoints(environment, alternative: ", or give --address host:port")
     guard let service = endpoints.services[target] else {
       let names = endpoints.services.keys.sorted().joined(separator: ", ")
       throw UsageError("no \(target.debugDescription) in \(Endpoints.fileName): it has \(names)")
@@ -154,15 +151,20 @@ extension ConnectionOptions {
       isInternalToken: try isInternal(presented, isGiven: secret != nil, environment))
   }
 
+  private func requiredEndpoints(
+    _ environment: [String: String], alternative: String = ""
+  ) throws(UsageError) -> Endpoints {
+    if let found = try endpoints(environment) { return found }
+    let searched = folders(environment).joined(separator: " or ")
+    throw UsageError("no \(Endpoints.fileName) in \(searched): start `campanile up`\(alternative)")
+  }
+
   /// Returns every process of the suite in `endpoints.json`, by name.
   ///
   /// - Throws: `UsageError` if there is no file, or it cannot be read.
   func allDestinations() throws(UsageError) -> [(name: String, destination: Destination)] {
     let environment = ProcessInfo.processInfo.environment
-    guard let endpoints = try endpoints(environment) else {
-      let searched = folders(environment).joined(separator: " or ")
-      throw UsageError("no \(Endpoints.fileName) in \(searched): start `campanile up`")
-    }
+    let endpoints = try requiredEndpoints(environment)
     return endpoints.services.sorted { $0.key < $1.key }.map { name, service in
       let token = token(for: service, in: endpoints)
       return (

@@ -14,8 +14,6 @@ public actor Supervisor {
   /// The number of times that each process has exited.
   private var exitCounts: [String: Int] = [:]
   private var isRestarting = false
-  /// The process that was asked to end, in order to be started again.
-  private var ending: String?
   private var isStopping = false
   private let stopRequests = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
@@ -102,10 +100,6 @@ public actor Supervisor {
       let end = try await live(member)
       if isStopping { return }
       exitCounts[member.name, default: 0] += 1
-      if ending == member.name {
-        ending = nil
-        continue
-      }
       attempts += 1
       guard ports[member.name] != nil || attempts < policy.startAttemptsMax else {
         throw UsageError("\(member.name) exited \(attempts) times before it was ready (\(end)): see its log above")
@@ -163,13 +157,13 @@ public actor Supervisor {
 
   // MARK: - restarting
 
-  /// Restarts the processes one after another, each once the one before is ready again. A request during a restart has
-  /// no effect.
+  /// Restarts the processes one after another, each once the one before is ready again. A request during the start of
+  /// the suite, or during a restart, has no effect.
   ///
   /// With several replicas, the others serve meanwhile. A process that does not become ready ends the restart, so that
   /// a faulty program replaces one process only.
   public func restartInTurn() async {
-    guard !isRestarting, !isStopping else { return }
+    guard !isRestarting, !isStopping, ports.count == plan.members.count else { return }
     isRestarting = true
     defer { isRestarting = false }
     let members = plan.restartOrder
@@ -189,19 +183,12 @@ public actor Supervisor {
   private func restart(_ member: SuiteMember) async -> Bool {
     let known = readyCounts[member.name]
     let exitsMax = (exitCounts[member.name] ?? 0) + RestartPolicy().startAttemptsMax
+    await end([member.name])
     let start = ContinuousClock.now
-    var isKilled = false
-    if let send = senders[member.name] {
-      ending = member.name
-      send(SIGTERM)
-    }
     while !isStopping, readyCounts[member.name] == known {
-      let elapsedMs = (ContinuousClock.now - start).wholeMilliseconds
-      if elapsedMs > Self.startMsMax || (exitCounts[member.name] ?? 0) > exitsMax { return false }
-      if elapsedMs > Self.endMsMax, ending == member.name, !isKilled {
-        isKilled = true
-        senders[member.name]?(SIGKILL)
-      }
+      guard (ContinuousClock.now - start).wholeMilliseconds < Self.startMsMax,
+        (exitCounts[member.name] ?? 0) <= exitsMax
+      else { return false }
       try? await Task.sleep(for: .milliseconds(ReadyFile.pollMs))
     }
     return !isStopping
