@@ -4,6 +4,7 @@ import Foundation
 import NIOHTTP2
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -188,8 +189,8 @@ import Testing
   @Test(.timeLimit(.minutes(1))) func routeReportsNoCapacityWhileTheServerIsDown() async throws {
     let folder = NSTemporaryDirectory() + "campanile-apns-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let first = try await APNsServer.start(folder: folder)
-    let port = first.port
+    let port = fixedPort()
+    let first = try await APNsServer.start(folder: folder, port: port)
     let bench = try Bench(first)
     await first.stop()
     guard case .unprocessed = try await bench.send(1...1)[0] else {

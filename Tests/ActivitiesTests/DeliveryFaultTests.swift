@@ -11,6 +11,7 @@ import NIOHTTP2
 import NIOPosix
 import ServiceTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -136,7 +137,7 @@ import Testing
   ) async throws {
     let folder = NSTemporaryDirectory() + "campanile-faults-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let server = try await APNsServer.start(folder: folder)
+    let server = try await APNsServer.start(folder: folder, port: fixedPort())
     do {
       try Fixture.addKey(folder, "KEY1111111")
       try await body(server, folder, Devices())

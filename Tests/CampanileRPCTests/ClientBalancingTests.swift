@@ -29,22 +29,10 @@ private struct NamedService: RPCService {
 
   /// Starts a server for each name, on the same port of successive addresses.
   private func servers(_ names: [String]) async throws -> (servers: [RPCServer], port: Int) {
-    for _ in 0..<20 {
-      var started: [RPCServer] = []
-      var port = 0
-      do {
-        for (index, name) in names.enumerated() {
-          let server = server(name, host: "127.0.0.\(index + 1)", port: port)
-          port = try await server.start().port ?? 0
-          started.append(server)
-        }
-        return (started, port)
-      } catch {
-        // The port is in use at one of the other addresses.
-        for server in started { await server.shutdown() }
-      }
-    }
-    throw RPCError(.unavailable, "no port is free at all addresses")
+    let port = fixedPort()
+    let servers = names.enumerated().map { server($1, host: "127.0.0.\($0 + 1)", port: port) }
+    for server in servers { _ = try await server.start() }
+    return (servers, port)
   }
 
   /// Starts servers, and calls `body` with a client of these hosts, the servers, and their port.

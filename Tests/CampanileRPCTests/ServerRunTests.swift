@@ -2,6 +2,7 @@ import CampanileBase
 import CampanileCodec
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import CampanileRPC
@@ -128,8 +129,9 @@ private struct Waits: RPCService {
   }
 
   @Test func serverStartsAfterItsAddressWasInUse() async throws {
-    let first = server()
-    let port = try #require(try await first.start().port)
+    let port = fixedPort()
+    let first = RPCServer(ServerConfiguration(port: port), services: [Waits(begun: begun)])
+    _ = try await first.start()
     let second = RPCServer(ServerConfiguration(port: port), services: [Waits(begun: begun)])
     await #expect(throws: IOError.self) { try await second.start() }
     await first.shutdown()

@@ -15,6 +15,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "SuiteTests"), str(TESTS / "Wire")]
 from campanile import Suite, environment, eventually  # noqa: E402
 from campanile_wire import Peer  # noqa: E402
+from wire_process import fixed_port  # noqa: E402
 
 SERVICES = ("notifications", "activities", "sync", "attendance")
 STORES = ("notifications", "activities", "sync", "attendance", "gateway")
@@ -35,7 +36,7 @@ class Fleet:
 
     def __init__(self, folder, *up_arguments, users=()):
         self.folder = pathlib.Path(folder)
-        self.suite = Suite(self.folder, "--log-level", "warning", *up_arguments).wait_ready()
+        self.suite = Suite(self.folder, "--log-level", "warning", "--port-base", str(fixed_port()), *up_arguments).wait_ready()
         self.endpoints = self.suite.endpoints
         self.keys = {user: self.suite.key(user) for user in users}
         self.commands, self.ready = {}, {}

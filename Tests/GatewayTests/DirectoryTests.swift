@@ -23,18 +23,10 @@ private final class Flag: Sendable {
 
   /// Backends on the same port of several addresses, like containers behind one name.
   private func backends(_ count: Int) async throws -> [Backend] {
-    for _ in 0..<20 {
-      let first = try await Backend()
-      var all = [first]
-      do {
-        for host in hosts[1..<count] { all.append(try await Backend(host: host, port: first.address.port)) }
-        return all
-      } catch {
-        // The port is in use at one of the other addresses.
-        for backend in all { await backend.server.shutdown() }
-      }
-    }
-    throw RPCError(.unavailable, "no port is free at all addresses")
+    let port = fixedPort()
+    var all: [Backend] = []
+    for host in hosts[..<count] { all.append(try await Backend(host: host, port: port)) }
+    return all
   }
 
   private func withName(
@@ -162,7 +154,7 @@ private final class Flag: Sendable {
 
   /// Calls that wait for an unreachable address follow the name to its new address, and none fails.
   @Test func waitingCallsFollowTheNameToANewAddress() async throws {
-    let backend = try await Backend()
+    let backend = try await Backend(port: fixedPort())
     // Accepts connections and sends nothing.
     let silent = try await ServerBootstrap(group: Harness.group).childChannelOption(.autoRead, value: false)
       .bind(host: "127.0.0.2", port: backend.address.port).get()

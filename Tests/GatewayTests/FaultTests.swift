@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func restartedBackendIsUsedAgain() async throws {
-    let first = try await Backend()
+    let first = try await Backend(port: fixedPort())
     let harness = try await Harness(backends: [first.address])
     let echo = try await harness.echo()
     _ = try await echo.echo(EchoRequest("a"))

@@ -13,6 +13,7 @@ from campanile import BIN, PATIENCE_S, ROOT, Threads, environment
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
+from wire_process import fixed_port  # noqa: E402
 
 INTERNAL = "internal-token-of-the-activities-tests"
 SERVICE = "campanile.activities.v1."
@@ -29,7 +30,7 @@ class Activities:
         hosts = ",".join(f"{name}=localhost:{simulator.port}" for name in ("development", "sandbox", "production"))
         self.arguments = ["--apns-endpoint", hosts, "--apns-trust", simulator.trust,
                           "--signing-keys-dir", str(folder / "signing"), "--update-spacing-ms", str(spacing_ms), *arguments]
-        self.ready = {"rpc": 0, "http": 0}
+        self.ready = {"rpc": fixed_port(), "http": fixed_port()}
         self.process = None
         self.start()
 

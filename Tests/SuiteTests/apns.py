@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from campanile import BIN, PATIENCE_S, environment
+from wire_process import fixed_port
 
 BUNDLE = "com.example.growth"
 LIVE = BUNDLE + ".push-type.liveactivity"
@@ -67,7 +68,7 @@ class Simulator:
     def __init__(self, folder, *arguments, keys=()):
         self.folder = folder
         self.arguments = arguments
-        self.ready = {"rpc": 0, "http": 0}
+        self.ready = {"rpc": fixed_port(), "http": fixed_port()}
         (folder / "keys").mkdir(parents=True, exist_ok=True)
         for key in keys:
             (folder / "keys" / f"{key.key_id}.json").write_text(json.dumps(key.public))

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from sync_client import TOKEN
 
 from campanile_wire import Peer, reason  # noqa: E402 (sync_client added its folder to the path)
 from wire_marks import on_sqlite  # noqa: E402
-from wire_process import Process  # noqa: E402
+from wire_process import Process, fixed_port  # noqa: E402
 
 pytestmark = on_sqlite
 
@@ -24,12 +23,6 @@ SESSIONS = "campanile.attendance.v1.SessionsService"
 MEMBERS = "campanile.attendance.v1.MembersService"
 # Of ListBuckets, which no other test calls.
 RATE, BURST = 2, 60
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Link(Peer):
@@ -53,7 +46,7 @@ class Suite:
         self.server = server
         self.folder = folder
         self.started = []
-        self.notifications_port = free_port()
+        self.notifications_port = fixed_port()
 
     def start(self, name, *arguments, folder=None):
         folder = self.folder / (folder or f"{name}-{len(self.started)}")

@@ -3,14 +3,13 @@
 import datetime
 import json
 import pathlib
-import socket
 import sys
 
 import pytest
 from campanile import eventually
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Wire"))
-from wire_process import Process  # noqa: E402
+from wire_process import Process, fixed_port  # noqa: E402
 
 from attendance import TOKEN, Link, member, user  # noqa: E402
 
@@ -21,12 +20,6 @@ def days_ahead(days):
     return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 class Services:
     """Attendance and Notifications, each with its own folder. Notifications can be stopped and started again."""
 
@@ -34,7 +27,7 @@ class Services:
         self.folders = {name: folder / name for name in ("attendance", "notifications")}
         for directory in self.folders.values():
             directory.mkdir(mode=0o700)
-        self.port = free_port()
+        self.port = fixed_port()
         self.running = {}
 
     def start(self, name, *arguments):

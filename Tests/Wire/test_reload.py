@@ -15,7 +15,7 @@ import pytest
 
 from campanile_wire import Peer, reason
 from wire_pki import ECHO, TOKEN, context, start_gateway
-from wire_process import BINARIES
+from wire_process import BINARIES, fixed_port
 
 
 def eventually(condition, what, seconds=60):
@@ -216,14 +216,9 @@ def test_plaintext_beyond_loopback_may_be_meant(start):
             assert peer.call(ECHO, {"payload": "x"})["result"] == {"payload": "x"}
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
 def test_plain_http_is_sent_to_https(start, pki):
     backend = start("campanile-echo", internal_token=TOKEN)
-    port = free_port()
+    port = fixed_port()
     certificate, key = pki.server
     tls = ["--tls-cert-file", certificate, "--tls-key-file", key, "--https-redirect-port", str(port)]
     gateway = start_gateway(start, backend, *tls)
@@ -284,7 +279,7 @@ def test_peers_that_trickle_keep_neither_the_operator_nor_scrapes_out(start):
 
 def test_metrics_are_the_operators(start, tmp_path):
     backend = start("campanile-echo", internal_token=TOKEN)
-    port = free_port()
+    port = fixed_port()
     gateway = start_gateway(start, backend, "--metrics-address", f"127.0.0.1:{port}")
     for where in (gateway.ready["admin"], port, backend.ready["http"]):
         status, body = ask(where, "GET", "/metrics")
@@ -420,7 +415,7 @@ def test_top_shows_what_goes_on(plain):
     assert 0 < method["p50Ms"] <= method["p99Ms"]
     assert frame["backends"][0]["name"] == "echo" and frame["backends"][0]["isServing"]
     nobody = subprocess.run(
-        [str(BINARIES / "campanile"), "top", "--address", f"127.0.0.1:{free_port()}", "--once"], capture_output=True,
+        [str(BINARIES / "campanile"), "top", "--address", f"127.0.0.1:{fixed_port()}", "--once"], capture_output=True,
         text=True, timeout=60)
     assert nobody.returncode == 14 and "is the gateway running" in nobody.stderr
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -12,6 +13,12 @@ from wire_store import store_settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARIES = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
+
+
+def fixed_port():
+    """Returns a port for a process that stops and starts again. It is below those that Linux gives to connections, so that none takes
+    it in between."""
+    return random.randrange(10_000, 30_000)
 
 
 class Process:
