@@ -16,10 +16,13 @@ public struct MethodDescriptor: Sendable, Hashable {
   public var isBulk: Bool
   /// Whether the response contains a secret that is shown once and must not be stored.
   public var hasSecretResponse: Bool
+  /// Whether the request has a string field `request_id`, by which the service recognizes a repeat (AIP-155).
+  public var hasRequestID: Bool
 
   public init(
     path: String, kind: CallKind, idempotency: Idempotency, requestType: String, responseType: String,
-    httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false, hasSecretResponse: Bool = false
+    httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false, hasSecretResponse: Bool = false,
+    hasRequestID: Bool = false
   ) {
     self.path = path
     self.kind = kind
@@ -30,6 +33,7 @@ public struct MethodDescriptor: Sendable, Hashable {
     self.scope = scope
     self.isBulk = isBulk
     self.hasSecretResponse = hasSecretResponse
+    self.hasRequestID = hasRequestID
   }
 
   /// The part of the path before the slash.

@@ -60,7 +60,7 @@ struct ServiceGenerator {
           let rules = try HTTPAnnotation.all(of: method.options).map { rule in
             "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
           }
-          let tail = try accessArguments(method)
+          let tail = try optionalArguments(method)
           if rules.isEmpty { return source.line("httpRules: []\(tail)\(end)") }
           source.line("httpRules: [")
           for rule in rules { source.line(rule + ",") }
@@ -80,12 +80,15 @@ struct ServiceGenerator {
     source.line("\(access)static let \(name)\(type == "String" ? "" : ": " + type) = \(value)")
   }
 
-  /// Returns the arguments for `campanile.rpc.v1.access`; empty if the proto does not set it.
-  private func accessArguments(_ method: MethodDescriptor) throws -> String {
+  /// Returns the arguments for `campanile.rpc.v1.access` and for `request_id`; empty if the proto has neither.
+  private func optionalArguments(_ method: MethodDescriptor) throws -> String {
     let access = try AccessAnnotation(method.options)
     var text = access.scope.isEmpty ? "" : ", scope: \(literal(access.scope))"
     if access.isBulk { text += ", isBulk: true" }
     if access.hasSecretResponse { text += ", hasSecretResponse: true" }
+    if method.inputType.fields.contains(where: { $0.name == "request_id" && $0.type == .string && !$0.isRepeated }) {
+      text += ", hasRequestID: true"
+    }
     return text
   }
 

@@ -68,6 +68,22 @@ import Testing
     #expect(throws: ReplyFault.secretNotStored) { try StoredReply.decode(StoredReply.secret).get() }
   }
 
+  @Test func keysBecomeRequestIDs() throws {
+    let id = try DerivedRequestID.text(for: "k-1")
+    #expect(id.utf8.count == 64)
+    for (params, found) in [
+      ("", #"{"requestId":"\#(id)"}"#),
+      ("{ }", #"{"requestId":"\#(id)"}"#),
+      (#"{"a":[{"requestId":"x"}],"b":null}"#, #"{"requestId":"\#(id)","a":[{"requestId":"x"}],"b":null}"#),
+      // The caller's own id, and texts that only the service can refuse.
+      (#"{"a":1,"requestId":""}"#, nil), (#"{"request_id":"x"}"#, nil), (#"{"request\u0049d":"x"}"#, nil),
+      ("[]", nil), ("null", nil), ("{", nil), (#"{"a":}"#, nil),
+    ] {
+      let added = DerivedRequestID.adding(id, to: Array(params.utf8))
+      #expect(String(decoding: added, as: UTF8.self) == found ?? params)
+    }
+  }
+
   @Test func idempotencyKeysAreValidated() throws {
     #expect(try IdempotencyHeader.key(in: [:]) == nil)
     #expect(try IdempotencyHeader.key(in: ["idempotency-key": "k-1"]) == "k-1")

@@ -17,7 +17,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.StartActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// UpdateActivity pushes a new state of an activity. If states arrive faster than they can be pushed, the latest wins.
   /// An update with an alert is always pushed.
   public static let updateActivity = MethodDescriptor(
@@ -27,7 +27,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.UpdateActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:update", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   public static let batchUpdateActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/BatchUpdateActivities",

@@ -808,7 +808,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.CreateBroadcastChannelResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels", body: "*"),
-    ], scope: "activities:operate")
+    ], scope: "activities:operate", hasRequestID: true)
   /// GetBroadcastChannel reads a channel at APNs.
   public static let getBroadcastChannel = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/GetBroadcastChannel",
@@ -844,7 +844,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.SendBroadcastResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels:send", body: "*"),
-    ], scope: "activities:operate", isBulk: true)
+    ], scope: "activities:operate", isBulk: true, hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createBroadcastChannel, getBroadcastChannel, listBroadcastChannels, deleteBroadcastChannel, sendBroadcast]

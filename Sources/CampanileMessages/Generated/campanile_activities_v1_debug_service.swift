@@ -757,7 +757,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestStartResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity", body: "*"),
-    ], scope: "admin")
+    ], scope: "admin", hasRequestID: true)
   /// TestToConnected reports to the test activity that a peer came.
   public static let testToConnected = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToConnected",
@@ -784,7 +784,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestEndResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:end", body: "*"),
-    ], scope: "admin")
+    ], scope: "admin", hasRequestID: true)
   /// EndAllActivities ends every live activity of a user immediately.
   public static let endAllActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/EndAllActivities",
@@ -793,7 +793,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.EndAllActivitiesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/activities:endAll", body: "*"),
-    ], scope: "admin")
+    ], scope: "admin", hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getActivityStatus, testStart, testToConnected, testToWaiting, testEnd, endAllActivities]

@@ -2041,7 +2041,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ReplayDeadLettersResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/deadLetters:replay", body: "*"),
-    ], scope: "activities:operate", isBulk: true)
+    ], scope: "activities:operate", isBulk: true, hasRequestID: true)
   /// DeleteDeadLetters deletes dead letters.
   public static let deleteDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/DeleteDeadLetters",

@@ -641,7 +641,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.JoinRoomResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/rooms", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// ReportPeer reports that the peer came or left. Without an activity for the room it has no effect and returns none.
   public static let reportPeer = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/ReportPeer",
@@ -659,7 +659,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.LeaveRoomResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/rooms/{room_id}:leave", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// DisconnectRooms ends the activities of all rooms of an app immediately.
   public static let disconnectRooms = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/DisconnectRooms",
@@ -668,7 +668,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.DisconnectRoomsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/rooms:disconnect", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [joinRoom, reportPeer, leaveRoom, disconnectRooms]

@@ -691,7 +691,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.StartTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// PauseTimer pauses a running timer.
   public static let pauseTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/PauseTimer",
@@ -700,7 +700,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.PauseTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:pause", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// ResumeTimer continues a paused timer.
   public static let resumeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/ResumeTimer",
@@ -709,7 +709,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.ResumeTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:resume", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
   /// Returns a stopped timer unchanged.
   public static let stopTimer = MethodDescriptor(

@@ -914,7 +914,7 @@ public enum UnreadServiceMethods {
     responseType: "campanile.activities.v1.StartUnreadActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/unreadActivities", body: "*"),
-    ], scope: "activities:write")
+    ], scope: "activities:write", hasRequestID: true)
   /// PutUnreadSummary sets the unread summary that the user's unread activities show. For services of the suite and
   /// operators. A summary that is not newer than the known one changes nothing.
   public static let putUnreadSummary = MethodDescriptor(

@@ -229,7 +229,7 @@ public enum WidgetsServiceMethods {
     responseType: "campanile.activities.v1.ReloadWidgetsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/users/{user_id}/widgets:reload", body: "*"),
-    ], scope: "activities:operate")
+    ], scope: "activities:operate", hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [reloadWidgets]

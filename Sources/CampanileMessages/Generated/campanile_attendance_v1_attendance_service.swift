@@ -16,7 +16,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.RecordAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/attendance/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
   /// RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   public static let recordMeetingAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/RecordMeetingAttendance",
@@ -25,7 +25,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.RecordMeetingAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}/attendance:record", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
   /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings, if there is one:
   /// FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
   public static let confirmAttendance = MethodDescriptor(
@@ -35,7 +35,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.ConfirmAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}:confirm", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
   /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   public static let getCheckInCode = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/GetCheckInCode",
@@ -55,7 +55,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.CheckInResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/checkIn", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
   /// ListMeetingAttendance pages through the records of a meeting. It omits members who were initiated later.
   public static let listMeetingAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListMeetingAttendance",

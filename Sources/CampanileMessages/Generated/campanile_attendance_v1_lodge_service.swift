@@ -1813,7 +1813,7 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.UndoChangeResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/auditEntries/{sequence}:undo", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getLodgeSettings, updateLodgeSettings, importCsv, exportCsv, listAuditEntries, verifyAuditLog, undoChange]

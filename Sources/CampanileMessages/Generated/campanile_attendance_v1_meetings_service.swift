@@ -1498,7 +1498,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateMeetingResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
   /// GetMeeting returns a meeting.
   public static let getMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/GetMeeting",
@@ -1574,7 +1574,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateCalendarFeedResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/calendarFeeds", body: "*"),
-    ], scope: "attendance:write", hasSecretResponse: true)
+    ], scope: "attendance:write", hasSecretResponse: true, hasRequestID: true)
   /// ListCalendarFeeds pages through the caller's feeds, without their secrets, ordered by id.
   public static let listCalendarFeeds = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListCalendarFeeds",

@@ -1058,7 +1058,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.CreateMemberResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/members", body: "*"),
-    ], scope: "attendance:write")
+    ], scope: "attendance:write", hasRequestID: true)
   /// GetMember returns a member.
   public static let getMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/GetMember",

@@ -1100,7 +1100,7 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.CreateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys", body: "*"),
-    ], scope: "admin", hasSecretResponse: true)
+    ], scope: "admin", hasSecretResponse: true, hasRequestID: true)
   /// ListApiKeys pages through the keys, newest first, without their secrets.
   public static let listApiKeys = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/ListApiKeys",
@@ -1129,7 +1129,7 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.RotateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys/{key_id}:rotate", body: "*"),
-    ], scope: "admin", hasSecretResponse: true)
+    ], scope: "admin", hasSecretResponse: true, hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getCaller, createApiKey, listApiKeys, revokeApiKey, rotateApiKey]

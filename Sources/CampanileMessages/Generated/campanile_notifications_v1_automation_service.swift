@@ -1457,7 +1457,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateTemplateResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/templates", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   /// ListTemplates pages through the templates, ordered by id.
   public static let listTemplates = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListTemplates",
@@ -1500,7 +1500,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateHeartbeatResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/heartbeats", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   /// ListHeartbeats pages through the heartbeats, ordered by id.
   public static let listHeartbeats = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListHeartbeats",
@@ -1518,7 +1518,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.BeatResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/heartbeats/{heartbeat_id}:beat", body: "*"),
-    ], scope: "notifications:publish")
+    ], scope: "notifications:publish", hasRequestID: true)
   public static let deleteHeartbeat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteHeartbeat",
     kind: .unary, idempotency: .idempotent,
@@ -1534,7 +1534,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateWebhookResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/webhooks", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   /// ListWebhooks pages through the webhooks, ordered by id.
   public static let listWebhooks = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListWebhooks",
@@ -1562,7 +1562,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.RunWebhookResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/webhooks/{webhook_id}:run", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   public static let deleteWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteWebhook",
     kind: .unary, idempotency: .idempotent,

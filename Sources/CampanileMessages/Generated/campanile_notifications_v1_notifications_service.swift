@@ -16,7 +16,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CreateBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   public static let getBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetBucket",
     kind: .unary, idempotency: .noSideEffects,
@@ -99,7 +99,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CreateNotificationResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications", body: "*"),
-    ], scope: "notifications:publish")
+    ], scope: "notifications:publish", hasRequestID: true)
   /// BatchCreateNotifications publishes up to 1000 notifications in one commit, with results in the order of the
   /// request.
   public static let batchCreateNotifications = MethodDescriptor(
@@ -291,7 +291,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.InvokeActionResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications/{notification_id}:invoke", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   public static let listActionRuns = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListActionRuns",

@@ -1024,7 +1024,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.InviteToBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/invitations", body: "*"),
-    ], scope: "notifications:write")
+    ], scope: "notifications:write", hasRequestID: true)
   /// ListBucketInvitations pages through the invitations of a bucket that are pending or ended within 30 days, ordered
   /// by the invited users' ids.
   public static let listBucketInvitations = MethodDescriptor(
@@ -1085,7 +1085,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.CreateInviteCodeResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/inviteCodes", body: "*"),
-    ], scope: "notifications:write", hasSecretResponse: true)
+    ], scope: "notifications:write", hasSecretResponse: true, hasRequestID: true)
   /// ListInviteCodes pages through the unexpired codes of a bucket, without their secrets, ordered by id.
   public static let listInviteCodes = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListInviteCodes",
@@ -1182,7 +1182,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.CreatePublishKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/publishKeys", body: "*"),
-    ], scope: "notifications:write", hasSecretResponse: true)
+    ], scope: "notifications:write", hasSecretResponse: true, hasRequestID: true)
   /// ListPublishKeys pages through the keys of a bucket, without their secrets, ordered by id.
   public static let listPublishKeys = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListPublishKeys",
@@ -1209,7 +1209,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.PublishWithKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/publish", body: "*"),
-    ], scope: "public")
+    ], scope: "public", hasRequestID: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [inviteToBucket, listBucketInvitations, cancelInvitation, listInvitations, acceptInvitation, declineInvitation, createInviteCode, listInviteCodes, revokeInviteCode, acceptInviteCode, blockUser, unblockUser, listBlockedUsers, shareBucket, unshareBucket, listBucketShares, createPublishKey, listPublishKeys, revokePublishKey, publishWithKey]

@@ -1407,7 +1407,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.CreateZoneResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/zones", body: "*"),
-    ], scope: "sync:write")
+    ], scope: "sync:write", hasRequestID: true)
   public static let getZone = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/GetZone",
     kind: .unary, idempotency: .noSideEffects,

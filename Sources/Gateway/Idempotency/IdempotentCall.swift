@@ -8,7 +8,7 @@ struct BufferedRequest {
   let owner: LoopForwarder
   let head: CallHead
   let members: [UInt8]
-  let params: [UInt8]
+  var params: [UInt8]
 }
 
 /// One call with an idempotency key: either the first, which runs, or a repeat, which waits for its response.

@@ -83,16 +83,22 @@ final class ReplyStore: Sendable {
 
   /// Starts a call with an idempotency key. Called on its event loop.
   func start(_ call: ServerCall, _ request: BufferedRequest, key: String, principal: String) {
-    guard let digest = try? SHA256.digest(request.params),
-      let caller = try? CallerMetadata.digest(request.head.metadata)
-    else {
+    var (request, key) = (request, key)
+    let requestHash: [UInt8]
+    do throws(CryptoError) {
+      requestHash = try SHA256.digest(request.params).bytes
+      let caller = try CallerMetadata.digest(request.head.metadata)
+      // A key contains no spaces.
+      if !caller.isEmpty { key += " \(caller)" }
+      if request.admitted.route.hasRequestID {
+        request.params = DerivedRequestID.adding(try DerivedRequestID.text(for: key), to: request.params)
+      }
+    } catch {
       call.fail(ReplyFault.storeFailed)
       return call.handlerEnded()
     }
     let idempotentCall = IdempotentCall(
-      // A key contains no spaces.
-      call, request, key: caller.isEmpty ? key : "\(key) \(caller)", requestHash: digest.bytes, principal: principal,
-      replies: self)
+      call, request, key: key, requestHash: requestHash, principal: principal, replies: self)
     let arriving = PendingReplies<IdempotentCall>.Arriving(
       name: idempotentCall.name, principal: principal, requestHash: idempotentCall.requestHash,
       sizeBytes: request.params.count,

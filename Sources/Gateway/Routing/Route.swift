@@ -22,6 +22,8 @@ final class Route: Sendable {
   let isRepeatable: Bool
   /// Whether the response holds a secret, which is never stored.
   let hasSecretResponse: Bool
+  /// Whether the request has a `request_id`, by which the service recognizes a repeat.
+  let hasRequestID: Bool
   /// Whether two attempts may run concurrently: the method is unary and read-only.
   let isHedgeable: Bool
   /// Whether a session of Attendance is accepted instead of a credential.
@@ -35,8 +37,8 @@ final class Route: Sendable {
 
   init(
     path: String, target: Target, requirement: Requirement, kind: CallKind, isDescribed: Bool,
-    isBulk: Bool = false, isRepeatable: Bool = false, hasSecretResponse: Bool = false, isHedgeable: Bool = false,
-    takesSessions: Bool = false,
+    isBulk: Bool = false, isRepeatable: Bool = false, hasSecretResponse: Bool = false, hasRequestID: Bool = false,
+    isHedgeable: Bool = false, takesSessions: Bool = false,
     rate: RateLimit? = nil,
     recorder: any MethodRecorder, observation: MethodObservation? = nil
   ) {
@@ -49,6 +51,7 @@ final class Route: Sendable {
     self.isBulk = isBulk
     self.isRepeatable = isRepeatable
     self.hasSecretResponse = hasSecretResponse
+    self.hasRequestID = hasRequestID
     self.isHedgeable = isHedgeable
     self.takesSessions = takesSessions
     currentRate = CurrentRate(rate)
@@ -104,7 +107,7 @@ struct RoutingTable: Sendable {
         requirement: Requirement(kind: Requirement.Kind(method), serviceIndex: index),
         kind: method.kind, isDescribed: true, isBulk: method.isBulk || method.kind != .unary,
         isRepeatable: method.kind == .unary && method.idempotency != .noSideEffects,
-        hasSecretResponse: method.hasSecretResponse,
+        hasSecretResponse: method.hasSecretResponse, hasRequestID: method.hasRequestID,
         isHedgeable: method.kind == .unary && method.idempotency == .noSideEffects,
         takesSessions: backends[index].name == PresentedSession.serviceName, rate: rates[method.path],
         recorder: observer.recorder(for: method),

@@ -19,7 +19,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.StartActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// UpdateActivity pushes a new state of an activity. If states arrive faster than they can be pushed, the latest wins.
   /// An update with an alert is always pushed.
   @_alwaysEmitIntoClient
@@ -30,7 +30,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.UpdateActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activities/{activity_id}:update", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   @_alwaysEmitIntoClient
   public static var batchUpdateActivities: MethodDescriptor { MethodDescriptor(

@@ -222,7 +222,7 @@ public enum ActivityGroupsServiceMethods {
     responseType: "campanile.activities.v1.UpdateActivityGroupResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activityGroups/{group_id}:update", body: "*"),
-    ], scope: "activities:operate", isBulk: true) }
+    ], scope: "activities:operate", isBulk: true, hasRequestID: true) }
   /// EndActivityGroup ends the live activities of a group, up to 1000 a call in one commit. Repeat the call until no
   /// more are left.
   @_alwaysEmitIntoClient
@@ -233,7 +233,7 @@ public enum ActivityGroupsServiceMethods {
     responseType: "campanile.activities.v1.EndActivityGroupResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/activityGroups/{group_id}:end", body: "*"),
-    ], scope: "activities:operate", isBulk: true) }
+    ], scope: "activities:operate", isBulk: true, hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

@@ -403,7 +403,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.CreateBroadcastChannelResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels", body: "*"),
-    ], scope: "activities:operate") }
+    ], scope: "activities:operate", hasRequestID: true) }
   /// GetBroadcastChannel reads a channel at APNs.
   @_alwaysEmitIntoClient
   public static var getBroadcastChannel: MethodDescriptor { MethodDescriptor(
@@ -443,7 +443,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.SendBroadcastResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/broadcastChannels:send", body: "*"),
-    ], scope: "activities:operate", isBulk: true) }
+    ], scope: "activities:operate", isBulk: true, hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

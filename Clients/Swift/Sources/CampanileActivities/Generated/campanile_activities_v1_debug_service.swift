@@ -346,7 +346,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestStartResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity", body: "*"),
-    ], scope: "admin") }
+    ], scope: "admin", hasRequestID: true) }
   /// TestToConnected reports to the test activity that a peer came.
   @_alwaysEmitIntoClient
   public static var testToConnected: MethodDescriptor { MethodDescriptor(
@@ -376,7 +376,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestEndResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/testActivity:end", body: "*"),
-    ], scope: "admin") }
+    ], scope: "admin", hasRequestID: true) }
   /// EndAllActivities ends every live activity of a user immediately.
   @_alwaysEmitIntoClient
   public static var endAllActivities: MethodDescriptor { MethodDescriptor(
@@ -386,7 +386,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.EndAllActivitiesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/debug/users/{user_id}/activities:endAll", body: "*"),
-    ], scope: "admin") }
+    ], scope: "admin", hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

@@ -1164,7 +1164,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ReplayDeadLettersResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/deadLetters:replay", body: "*"),
-    ], scope: "activities:operate", isBulk: true) }
+    ], scope: "activities:operate", isBulk: true, hasRequestID: true) }
   /// DeleteDeadLetters deletes dead letters.
   @_alwaysEmitIntoClient
   public static var deleteDeadLetters: MethodDescriptor { MethodDescriptor(

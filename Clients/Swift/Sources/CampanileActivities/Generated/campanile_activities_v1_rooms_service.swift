@@ -298,7 +298,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.JoinRoomResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/rooms", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// ReportPeer reports that the peer came or left. Without an activity for the room it has no effect and returns none.
   @_alwaysEmitIntoClient
   public static var reportPeer: MethodDescriptor { MethodDescriptor(
@@ -318,7 +318,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.LeaveRoomResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/rooms/{room_id}:leave", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// DisconnectRooms ends the activities of all rooms of an app immediately.
   @_alwaysEmitIntoClient
   public static var disconnectRooms: MethodDescriptor { MethodDescriptor(
@@ -328,7 +328,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.DisconnectRoomsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/rooms:disconnect", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

@@ -327,7 +327,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.StartTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// PauseTimer pauses a running timer.
   @_alwaysEmitIntoClient
   public static var pauseTimer: MethodDescriptor { MethodDescriptor(
@@ -337,7 +337,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.PauseTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:pause", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// ResumeTimer continues a paused timer.
   @_alwaysEmitIntoClient
   public static var resumeTimer: MethodDescriptor { MethodDescriptor(
@@ -347,7 +347,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.ResumeTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/activities/v1/timers/{activity_id}:resume", body: "*"),
-    ], scope: "activities:write") }
+    ], scope: "activities:write", hasRequestID: true) }
   /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
   /// Returns a stopped timer unchanged.
   @_alwaysEmitIntoClient

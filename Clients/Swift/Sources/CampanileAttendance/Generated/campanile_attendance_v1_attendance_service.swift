@@ -18,7 +18,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.RecordAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/attendance/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
   /// RecordMeetingAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   @_alwaysEmitIntoClient
   public static var recordMeetingAttendance: MethodDescriptor { MethodDescriptor(
@@ -28,7 +28,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.RecordMeetingAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}/attendance:record", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
   /// ConfirmAttendance sets the calling member's own status. After the time set in LodgeSettings, if there is one:
   /// FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
   @_alwaysEmitIntoClient
@@ -39,7 +39,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.ConfirmAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings/{meeting_id}:confirm", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
   /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   @_alwaysEmitIntoClient
   public static var getCheckInCode: MethodDescriptor { MethodDescriptor(
@@ -61,7 +61,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.CheckInResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/checkIn", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
   /// ListMeetingAttendance pages through the records of a meeting. It omits members who were initiated later.
   @_alwaysEmitIntoClient
   public static var listMeetingAttendance: MethodDescriptor { MethodDescriptor(

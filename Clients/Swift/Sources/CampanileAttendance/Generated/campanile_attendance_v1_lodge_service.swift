@@ -1028,7 +1028,7 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.UndoChangeResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/auditEntries/{sequence}:undo", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

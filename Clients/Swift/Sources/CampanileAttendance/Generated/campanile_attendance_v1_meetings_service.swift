@@ -695,7 +695,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateMeetingResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/meetings", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
   /// GetMeeting returns a meeting.
   @_alwaysEmitIntoClient
   public static var getMeeting: MethodDescriptor { MethodDescriptor(
@@ -779,7 +779,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateCalendarFeedResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/calendarFeeds", body: "*"),
-    ], scope: "attendance:write", hasSecretResponse: true) }
+    ], scope: "attendance:write", hasSecretResponse: true, hasRequestID: true) }
   /// ListCalendarFeeds pages through the caller's feeds, without their secrets, ordered by id.
   @_alwaysEmitIntoClient
   public static var listCalendarFeeds: MethodDescriptor { MethodDescriptor(

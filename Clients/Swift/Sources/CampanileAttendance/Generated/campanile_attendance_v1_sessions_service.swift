@@ -356,7 +356,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.RevokeSessionsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/attendance/v1/members/{member_id}:revokeSessions", body: "*"),
-    ], scope: "attendance:write") }
+    ], scope: "attendance:write", hasRequestID: true) }
   /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
   /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
   /// A repeat fails, because the old PIN is wrong by then.

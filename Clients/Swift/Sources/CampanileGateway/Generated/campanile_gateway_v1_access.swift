@@ -587,7 +587,7 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.CreateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys", body: "*"),
-    ], scope: "admin", hasSecretResponse: true) }
+    ], scope: "admin", hasSecretResponse: true, hasRequestID: true) }
   /// ListApiKeys pages through the keys, newest first, without their secrets.
   @_alwaysEmitIntoClient
   public static var listApiKeys: MethodDescriptor { MethodDescriptor(
@@ -619,7 +619,7 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.RotateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/gateway/v1/apiKeys/{key_id}:rotate", body: "*"),
-    ], scope: "admin", hasSecretResponse: true) }
+    ], scope: "admin", hasSecretResponse: true, hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

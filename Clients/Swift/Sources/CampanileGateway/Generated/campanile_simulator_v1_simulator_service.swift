@@ -796,7 +796,7 @@ public enum SimulatorServiceMethods {
     responseType: "campanile.simulator.v1.CreateFaultResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/simulator/v1/faults", body: "*"),
-    ], scope: "simulator:operate") }
+    ], scope: "simulator:operate", hasRequestID: true) }
   /// DeleteFault removes a fault. A missing one is NOT_FOUND, reason FAULT_NOT_FOUND.
   @_alwaysEmitIntoClient
   public static var deleteFault: MethodDescriptor { MethodDescriptor(

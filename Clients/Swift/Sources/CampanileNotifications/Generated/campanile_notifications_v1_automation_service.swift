@@ -650,7 +650,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateTemplateResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/templates", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   /// ListTemplates pages through the templates, ordered by id.
   @_alwaysEmitIntoClient
   public static var listTemplates: MethodDescriptor { MethodDescriptor(
@@ -698,7 +698,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateHeartbeatResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/heartbeats", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   /// ListHeartbeats pages through the heartbeats, ordered by id.
   @_alwaysEmitIntoClient
   public static var listHeartbeats: MethodDescriptor { MethodDescriptor(
@@ -718,7 +718,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.BeatResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/heartbeats/{heartbeat_id}:beat", body: "*"),
-    ], scope: "notifications:publish") }
+    ], scope: "notifications:publish", hasRequestID: true) }
   @_alwaysEmitIntoClient
   public static var deleteHeartbeat: MethodDescriptor { MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteHeartbeat",
@@ -736,7 +736,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateWebhookResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/webhooks", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   /// ListWebhooks pages through the webhooks, ordered by id.
   @_alwaysEmitIntoClient
   public static var listWebhooks: MethodDescriptor { MethodDescriptor(
@@ -767,7 +767,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.RunWebhookResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/webhooks/{webhook_id}:run", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   @_alwaysEmitIntoClient
   public static var deleteWebhook: MethodDescriptor { MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteWebhook",

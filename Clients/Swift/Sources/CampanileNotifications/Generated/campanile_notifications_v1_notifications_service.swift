@@ -18,7 +18,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CreateBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   @_alwaysEmitIntoClient
   public static var getBucket: MethodDescriptor { MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetBucket",
@@ -110,7 +110,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CreateNotificationResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications", body: "*"),
-    ], scope: "notifications:publish") }
+    ], scope: "notifications:publish", hasRequestID: true) }
   /// BatchCreateNotifications publishes up to 1000 notifications in one commit, with results in the order of the
   /// request.
   @_alwaysEmitIntoClient
@@ -323,7 +323,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.InvokeActionResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/notifications/{notification_id}:invoke", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   @_alwaysEmitIntoClient
   public static var listActionRuns: MethodDescriptor { MethodDescriptor(

@@ -490,7 +490,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.InviteToBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/invitations", body: "*"),
-    ], scope: "notifications:write") }
+    ], scope: "notifications:write", hasRequestID: true) }
   /// ListBucketInvitations pages through the invitations of a bucket that are pending or ended within 30 days, ordered
   /// by the invited users' ids.
   @_alwaysEmitIntoClient
@@ -557,7 +557,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.CreateInviteCodeResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/inviteCodes", body: "*"),
-    ], scope: "notifications:write", hasSecretResponse: true) }
+    ], scope: "notifications:write", hasSecretResponse: true, hasRequestID: true) }
   /// ListInviteCodes pages through the unexpired codes of a bucket, without their secrets, ordered by id.
   @_alwaysEmitIntoClient
   public static var listInviteCodes: MethodDescriptor { MethodDescriptor(
@@ -664,7 +664,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.CreatePublishKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/buckets/{bucket_id}/publishKeys", body: "*"),
-    ], scope: "notifications:write", hasSecretResponse: true) }
+    ], scope: "notifications:write", hasSecretResponse: true, hasRequestID: true) }
   /// ListPublishKeys pages through the keys of a bucket, without their secrets, ordered by id.
   @_alwaysEmitIntoClient
   public static var listPublishKeys: MethodDescriptor { MethodDescriptor(
@@ -694,7 +694,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.PublishWithKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/notifications/v1/publish", body: "*"),
-    ], scope: "public") }
+    ], scope: "public", hasRequestID: true) }
 
   /// All methods in the order of the proto.
   @_alwaysEmitIntoClient

@@ -21,7 +21,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.PutAssetResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/sync/v1/zones/{zone_id}/assets/{put.name}", body: "*"),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   /// CommitAssets applies several changes of a zone as one revision, all or none.
   @_alwaysEmitIntoClient
   public static var commitAssets: MethodDescriptor { MethodDescriptor(
@@ -31,7 +31,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.CommitAssetsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets:commit", body: "*"),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   /// GetAsset returns an asset's metadata, and on request its content if that has at most 1 MiB.
   @_alwaysEmitIntoClient
   public static var getAsset: MethodDescriptor { MethodDescriptor(
@@ -78,7 +78,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.ImportRecordsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets:import", body: "*"),
-    ], scope: "sync:write", isBulk: true) }
+    ], scope: "sync:write", isBulk: true, hasRequestID: true) }
   /// DeleteAsset deletes an asset: a commit of one change. Its history remains until it is compacted. A missing asset is
   /// NOT_FOUND.
   @_alwaysEmitIntoClient
@@ -89,7 +89,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.DeleteAssetResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/sync/v1/zones/{zone_id}/assets/{name}", body: ""),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.
   @_alwaysEmitIntoClient
@@ -100,7 +100,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.PatchAssetResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/sync/v1/zones/{zone_id}/assets/{name}", body: "*"),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   /// GetAssetDelta returns a delta from an older version to the current one, if it is smaller than the whole content.
   @_alwaysEmitIntoClient
   public static var getAssetDelta: MethodDescriptor { MethodDescriptor(
@@ -130,7 +130,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.RestoreAssetVersionResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/zones/{zone_id}/assets/{name}/versions/{version}:restore", body: "*"),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   /// ResolveAssetConflict marks a conflict as resolved. The version becomes an ordinary version of the history.
   @_alwaysEmitIntoClient
   public static var resolveAssetConflict: MethodDescriptor { MethodDescriptor(

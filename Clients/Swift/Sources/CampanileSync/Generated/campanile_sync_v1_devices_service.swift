@@ -844,7 +844,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.PublishUpdateResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/syncDevices/{device_id}/updates", body: "*"),
-    ], scope: "sync:publish") }
+    ], scope: "sync:publish", hasRequestID: true) }
   /// ListUpdates returns a device's waiting messages, oldest first.
   @_alwaysEmitIntoClient
   public static var listUpdates: MethodDescriptor { MethodDescriptor(

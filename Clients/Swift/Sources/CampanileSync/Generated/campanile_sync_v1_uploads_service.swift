@@ -343,7 +343,7 @@ public enum UploadsServiceMethods {
     responseType: "campanile.sync.v1.CreateUploadResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/uploads", body: "*"),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   /// UploadContent sends chunks from an offset. If the stream ends or breaks, the received bytes remain: GetUpload
   /// returns their number, and another UploadContent continues there. The last byte completes the upload if the declared
   /// hash matches. Otherwise the upload is deleted: INVALID_ARGUMENT, reason HASH_MISMATCH. A second concurrent stream:

@@ -677,7 +677,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.CreateZoneResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/sync/v1/zones", body: "*"),
-    ], scope: "sync:write") }
+    ], scope: "sync:write", hasRequestID: true) }
   @_alwaysEmitIntoClient
   public static var getZone: MethodDescriptor { MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/GetZone",
