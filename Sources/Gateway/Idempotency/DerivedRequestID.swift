@@ -3,8 +3,8 @@ import CampanileCrypto
 
 /// The request id that the gateway gives to a call with an idempotency key.
 ///
-/// With it the service stores the call with its change, so that it runs once even if two gateways forward it: the first
-/// may have lost its claim, or may have been killed before it stored the response.
+/// With it the service stores the response together with its change. So the call runs once, even if two gateways
+/// forward it: the first may have lost its claim, or may have been killed before it stored the response.
 enum DerivedRequestID {
   /// Returns the id for a key: 64 hexadecimal digits, the maximum length of a request id.
   ///
