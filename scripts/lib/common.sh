@@ -64,15 +64,9 @@ need_protos() {
   [ ${#imported[@]} = 2 ] || fail "cannot supply the imported protos"
 }
 
-# swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM in an environment that is the same for all scripts, because
-# SwiftPM compiles everything again after a change of any variable.
-swift_run() {
-  local name unset=(-u CI -u CONSOLE_SCREENSHOTS -u DENO_DIR -u DENO_NO_UPDATE_CHECK)
-  # Python sets LC_CTYPE for its children.
-  unset+=(-u LC_CTYPE -u NO_COLOR -u OLDPWD -u SHLVL)
-  for name in "${!CAMPANILE_@}"; do unset+=(-u "$name"); done
-  env "${unset[@]}" PATH="${PATH//"$root/.venv/bin:"/}" swift "$@"
-}
+# swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM. It gives the traits of a package to the compiler in the order of a hash table,
+# and compiles everything again if that order has changed since the last build.
+swift_run() { SWIFT_DETERMINISTIC_HASHING=1 swift "$@"; }
 
 # swift_build [OPTIONS…]: builds in debug mode.
 swift_build() { swift_run build "$@"; }
@@ -104,7 +98,7 @@ module_flags() {
 
 # release_build [OPTIONS…]: builds the suite in .build-release with the flags of a deployment (docs/decisions/0010).
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
-release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
+release_build() { (cd "$root" && swift_run build "${release_flags[@]}" --scratch-path .build-release "$@"); }
 
 # link_programs FOLDER: gives campanile-suite in a build folder the names of its programs, by which tests start them.
 link_programs() {
