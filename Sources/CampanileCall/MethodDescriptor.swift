@@ -21,8 +21,17 @@ public struct MethodDescriptor: Sendable, Hashable {
 
   public init(
     path: String, kind: CallKind, idempotency: Idempotency, requestType: String, responseType: String,
+    httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false, hasSecretResponse: Bool = false
+  ) {
+    self.init(
+      path: path, kind: kind, idempotency: idempotency, requestType: requestType, responseType: responseType,
+      httpRules: httpRules, scope: scope, isBulk: isBulk, hasSecretResponse: hasSecretResponse, hasRequestID: false)
+  }
+
+  public init(
+    path: String, kind: CallKind, idempotency: Idempotency, requestType: String, responseType: String,
     httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false, hasSecretResponse: Bool = false,
-    hasRequestID: Bool = false
+    hasRequestID: Bool
   ) {
     self.path = path
     self.kind = kind
