@@ -79,11 +79,12 @@ extension WriteTransaction {
   ) throws {
     let condition = "topic = $1 AND message_key = $2 AND is_dead = 0"
     let arguments: [SQLValue] = [.text(topic), .text(key)]
+    // A range of names: for a list of them, SQLite creates a temporary table.
     try execute(
       """
       UPDATE store_counters SET value = value + 1 - CASE name WHEN 'outbox.sequence' THEN 0 ELSE
         (SELECT count(*) FROM store_outbox WHERE \(condition)) END
-      WHERE name IN ('outbox.pending', 'outbox.sequence')
+      WHERE name BETWEEN 'outbox.pending' AND 'outbox.sequence'
       """, arguments, orThrow: StoreError(.corrupt, "the counters of the outbox are missing"))
     try execute("DELETE FROM store_outbox WHERE \(condition)", arguments)
     try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)

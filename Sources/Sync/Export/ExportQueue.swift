@@ -49,7 +49,7 @@ struct ExportQueue: Sendable {
     let (alarms, isAnnounced) = (alarms, store.isShared && !users.isEmpty)
     try await store.write { transaction in
       if isAnnounced { alarms.scheduled(dueMs) }
-      let generation = try transaction.bump(counter: "generation")
+      let generation = try transaction.next("generation")
       for user in users {
         try transaction.execute(Self.putSQL, [.text(user), .integer(generation), .integer(dueMs)])
       }

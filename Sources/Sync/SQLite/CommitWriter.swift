@@ -201,7 +201,7 @@ struct CommitWriter {
       guard let uploadID else { return }
       if try transaction.executeCounting(UploadRow.deleteSQL, [.text(user), .text(uploadID)]) > 0 {
         counters.uploadCount -= 1
-        _ = try transaction.bump(counter: "uploads", by: -1)
+        try transaction.add(-1, to: "uploads")
       }
     }
   }

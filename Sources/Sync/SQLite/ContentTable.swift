@@ -29,14 +29,14 @@ extension WriteTransaction {
     case .journal(let file):
       try execute(
         ContentJournal.addSQL,
-        [.integer(try bump(counter: "journal")), .blob(summary.digest.bytes), .int(file.count), .blob(file)])
+        [.integer(try next("journal")), .blob(summary.digest.bytes), .int(file.count), .blob(file)])
     case .chunk(let file, let nowMs): try ChunkTable.add(file, as: summary.digest.hexadecimal, nowMs: nowMs, self)
     case .chunks(let name): try ChunkTable.rename(name, to: summary.digest.hexadecimal, self)
     }
     if try executeCounting(ContentTable.retainSQL, [.blob(summary.digest.bytes)]) == 1 { return }
     try execute(
       ContentTable.addSQL, [.blob(summary.digest.bytes), .integer(summary.sizeBytes), .integer(summary.storedBytes)])
-    _ = try bump(counter: "stored", by: summary.storedBytes)
+    try add(summary.storedBytes, to: "stored")
   }
 
   /// Adds a reference to a content that already has one.
@@ -56,7 +56,7 @@ extension WriteTransaction {
   func dropContent(_ digest: SHA256Digest) throws {
     let storedBytes = try queryOne(ContentTable.dropSQL, [.blob(digest.bytes)]) { try $0.integer(0) }
     guard let storedBytes else { return }
-    _ = try bump(counter: "stored", by: -storedBytes)
+    try add(-storedBytes, to: "stored")
     if try dialect == .postgreSQL { try ChunkTable.remove(digest.hexadecimal, self) }
   }
 }

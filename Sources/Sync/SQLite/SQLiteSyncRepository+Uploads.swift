@@ -13,7 +13,7 @@ extension SQLiteSyncRepository {
       try Self.requireWriter(device, user: user, transaction)
       let zone = try Self.zone(upload.zone, user: user, transaction)
       var counters = try transaction.syncUser(user)
-      let taken = try transaction.bump(counter: "uploads") - 1
+      let taken = try transaction.next("uploads") - 1
       try SharedLimit(total: limits.uploadsMax, perUser: limits.uploadsPerUserMax).check(
         held: Int(counters.uploadCount), taken: Int(taken), of: "open uploads", .uploadsExhausted)
       // Old versions may be deleted later to make room. Reject now what cannot fit even then.
@@ -106,7 +106,7 @@ extension SQLiteSyncRepository {
     var counters = try transaction.syncUser(user)
     counters.uploadCount -= 1
     try transaction.put(counters, user: user)
-    _ = try transaction.bump(counter: "uploads", by: -1)
+    try transaction.add(-1, to: "uploads")
     return true
   }
 }

@@ -71,7 +71,7 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
         "a user may have \(limits.zonesPerUserMax) zones", .zonesExhausted, limit: limits.zonesPerUserMax)
     }
     let zone = StoredZone(
-      name: name, number: try transaction.bump(counter: "zone"), revision: counters.revisionFloor,
+      name: name, number: try transaction.next("zone"), revision: counters.revisionFloor,
       compactedThrough: counters.revisionFloor, createdAtMs: nowMs, updatedAtMs: nowMs)
     try transaction.execute(ZoneRow.insertSQL, ZoneRow.inserting(zone, user: user))
     counters.zoneCount += 1

@@ -126,11 +126,19 @@ extension WriteTransaction {
       ])
   }
 
-  /// Adds to a database-wide counter and returns the new value.
-  func bump(counter: String, by step: Int64 = 1) throws -> Int64 {
-    let value = try queryOne(
-      "UPDATE counters SET value = value + $1 WHERE name = $2 RETURNING value", [.integer(step), .text(counter)]
-    ) { try $0.integer(0) }
+  /// Adds to a database-wide counter.
+  func add(_ amount: Int64, to counter: String) throws {
+    try execute(
+      "UPDATE counters SET value = value + $1 WHERE name = $2", [.integer(amount), .text(counter)],
+      orThrow: StoreError(.corrupt, "the counter \(counter) is missing"))
+  }
+
+  /// Increments a database-wide counter and returns its value.
+  ///
+  /// Two statements, which go to a server together: for one with RETURNING, SQLite creates a temporary table.
+  func next(_ counter: String) throws -> Int64 {
+    try add(1, to: counter)
+    let value = try queryOne("SELECT value FROM counters WHERE name = $1", [.text(counter)]) { try $0.integer(0) }
     guard let value else { throw StoreError(.corrupt, "the counter \(counter) is missing") }
     return value
   }

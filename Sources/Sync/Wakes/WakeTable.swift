@@ -118,7 +118,7 @@ struct WakePlanner {
     try transaction.execute(
       WakeTable.putSQL,
       key + [
-        .text(zones.joined(separator: " ")), .integer(try transaction.bump(counter: "generation")), .integer(nowMs),
+        .text(zones.joined(separator: " ")), .integer(try transaction.next("generation")), .integer(nowMs),
         .integer(dueMs),
       ])
     notifier.scheduled(dueMs)
