@@ -51,7 +51,7 @@ public final class Store: Sendable {
     self.readers = readers
     self.end = end
     readerThreads = engine.readsInline ? nil : ReaderThreads(engine)
-    writer = GroupCommitWriter(engine, configuration, signal) { connection in
+    writer = GroupCommitWriter(engine, configuration, readers, signal) { connection in
       readers.close()
       end.finish(connection)
     }
@@ -113,16 +113,12 @@ public final class Store: Sendable {
 
   /// Like `read`, on the caller's own thread, which waits. A handler must use `read`.
   public func readBlocking<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    try readers.withConnection { connection in
-      try connection.beginReading()
-      defer { try? connection.commit() }
-      return try Self.run(body, on: connection)
-    }
+    try readers.read(isSingle: false) { try Self.run(body, on: $0) }
   }
 
   /// Like `readSingle`, on the caller's own thread, which waits.
   public func readSingleBlocking<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    try readers.withConnection { try Self.run(body, on: $0) }
+    try readers.read(isSingle: true) { try Self.run(body, on: $0) }
   }
 
   /// Returns the current counters and sizes.

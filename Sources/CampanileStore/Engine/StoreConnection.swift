@@ -32,6 +32,16 @@ package protocol StoreConnection: AnyObject, Sendable {
   func beginWriting() throws(StoreError)
   /// Begins a transaction whose queries all see one state of the database.
   func beginReading() throws(StoreError)
+  /// Begins a read of a pool. An engine may keep its snapshot for the next one.
+  ///
+  /// - Parameters:
+  ///   - isSingle: Whether each query may see a state of its own.
+  ///   - mark: A number that changes with every write; nil during one.
+  func beginRead(isSingle: Bool, mark: Int?) throws(StoreError)
+  /// Ends a read of a pool.
+  func endRead(isSingle: Bool, mark: Int?)
+  /// Ends the snapshot of the last read, if the engine has kept it.
+  func endSnapshot()
   /// Begins the transaction of a migration.
   func beginMigrating() throws(StoreError)
   func commit() throws(StoreError)
@@ -65,6 +75,16 @@ package protocol StoreConnection: AnyObject, Sendable {
 }
 
 extension StoreConnection {
+  package func beginRead(isSingle: Bool, mark: Int?) throws(StoreError) {
+    if !isSingle { try beginReading() }
+  }
+
+  package func endRead(isSingle: Bool, mark: Int?) {
+    if !isSingle { try? commit() }
+  }
+
+  package func endSnapshot() {}
+
   /// Runs one statement to its end and ignores its rows.
   package func run(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
     do {

@@ -19,6 +19,8 @@ final class ReaderPool: Sendable {
 
   private let engine: any StoreEngine
   private let state = Mutex(State())
+  /// The number of writes that have begun and ended: odd during one.
+  private let writes = Atomic(0)
 
   init(_ engine: any StoreEngine) { self.engine = engine }
 
@@ -32,6 +34,33 @@ final class ReaderPool: Sendable {
   func openFirst() throws {
     try withConnection { _ = try $0.hasTable("schema_migrations") }
   }
+
+  /// Runs a read. It sees every write that has ended before.
+  ///
+  /// - Parameter isSingle: Whether each query may see a state of its own.
+  func read<T>(isSingle: Bool, _ body: (any StoreConnection) throws -> T) throws -> T {
+    try withConnection { connection in
+      try connection.beginRead(isSingle: isSingle, mark: mark)
+      defer { connection.endRead(isSingle: isSingle, mark: mark) }
+      return try body(connection)
+    }
+  }
+
+  private var mark: Int? {
+    let writes = writes.load(ordering: .acquiring)
+    return writes.isMultiple(of: 2) ? writes : nil
+  }
+
+  /// Ends the snapshots of idle connections before a write. Until `endWriting`, no other one lasts longer than its read.
+  func beginWriting() {
+    writes.add(1, ordering: .acquiringAndReleasing)
+    state.withLock { state in
+      for connection in state.idle { connection.endSnapshot() }
+    }
+  }
+
+  /// Call after the commit and before its callers return.
+  func endWriting() { writes.add(1, ordering: .releasing) }
 
   /// Runs `body` with a connection that no other caller uses at the same time.
   ///

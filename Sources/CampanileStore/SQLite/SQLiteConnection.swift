@@ -10,6 +10,7 @@ final class SQLiteConnection: StoreConnection, @unchecked Sendable {
   let queue: DatabaseQueue
   let handle: OpaquePointer
   private var statements = StatementCache<PreparedStatement>()
+  var snapshot = Snapshot()
 
   init(path: String, configuration: Configuration) throws(StoreError) {
     self.path = path
@@ -97,6 +98,7 @@ final class SQLiteConnection: StoreConnection, @unchecked Sendable {
 
   /// Closes the file. Releases the statements first, because SQLite refuses to close a connection that has some.
   func close() throws(StoreError) {
+    endSnapshot()
     statements.removeAll()
     do {
       try queue.close()

@@ -13,6 +13,7 @@ final class GroupCommitWriter: Sendable {
 
   private let engine: any StoreEngine
   private let configuration: StoreConfiguration
+  private let readers: ReaderPool
   private let queue: WriteQueue
   private let gathering: Gathering
   private let signal: (any ChangeSignal)?
@@ -29,11 +30,13 @@ final class GroupCommitWriter: Sendable {
   private let onEnd: @Sendable ((any StoreConnection)?) -> Void
 
   init(
-    _ engine: any StoreEngine, _ configuration: StoreConfiguration, _ signal: (any ChangeSignal)?,
+    _ engine: any StoreEngine, _ configuration: StoreConfiguration, _ readers: ReaderPool,
+    _ signal: (any ChangeSignal)?,
     onEnd: @escaping @Sendable ((any StoreConnection)?) -> Void
   ) {
     self.engine = engine
     self.configuration = configuration
+    self.readers = readers
     self.signal = signal
     self.onEnd = onEnd
     queue = WriteQueue(path: engine.place, itemsMax: configuration.pendingWritesMax)
@@ -104,6 +107,7 @@ final class GroupCommitWriter: Sendable {
   private func process(_ items: [PendingWrite], _ connection: inout (any StoreConnection)?) {
     var rest = items[...]
     while !rest.isEmpty {
+      readers.beginWriting()
       do throws(StoreError) {
         let current: any StoreConnection
         if let connection { current = connection } else { current = try reopen() }
@@ -112,13 +116,15 @@ final class GroupCommitWriter: Sendable {
           discard(&connection)
         }
       } catch {
+        readers.endWriting()
         for item in rest { item.finish(error) }
         return
       }
     }
   }
 
-  /// Runs one transaction: takes items off the front, then others that have arrived in the meantime.
+  /// Runs one transaction: takes items off the front, then others that have arrived in the meantime. Ends the write
+  /// that was begun with `readers`.
   ///
   /// - Returns: The error if the transaction was lost.
   private func runTransaction(_ rest: inout ArraySlice<PendingWrite>, _ connection: any StoreConnection) -> StoreError?
@@ -128,6 +134,7 @@ final class GroupCommitWriter: Sendable {
     do throws(StoreError) {
       transaction = try BatchTransaction(connection, onBegin: configuration.onBegin)
     } catch {
+      readers.endWriting()
       for item in rest { item.finish(error) }
       rest = []
       return error
@@ -157,8 +164,10 @@ final class GroupCommitWriter: Sendable {
         try stage?.willCommit()
       }
       try stage?.didCommit()
+      readers.endWriting()
     } catch {
       transaction.rollBack()
+      readers.endWriting()
       current?.finish(error)
       for item in transaction.joined { item.finish(error) }
       observe(transaction, begun, committing, error)
