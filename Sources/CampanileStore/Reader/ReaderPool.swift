@@ -51,7 +51,7 @@ final class ReaderPool: Sendable {
     return writes.isMultiple(of: 2) ? writes : nil
   }
 
-  /// Ends the snapshots of idle connections before a write. Until `endWriting`, no other one lasts longer than its read.
+  /// Ends the snapshots of idle connections before a write. Until `endWriting`, no other lasts longer than its read.
   func beginWriting() {
     writes.add(1, ordering: .acquiringAndReleasing)
     state.withLock { state in
