@@ -13,13 +13,20 @@ struct StoredNotification: Sendable, Hashable {
 extension Notification {
   /// The approximate size of its JSON in bytes, at which pages of notifications end.
   var sizeBytes: Int {
-    let texts = [title, subtitle ?? "", body ?? "", sound, threadId].reduce(0) { $0 + SummaryShaper.cost($1) }
-    let media = attachments.reduce(0) { $0 + 256 + SummaryShaper.cost($1.url) + SummaryShaper.cost($1.name) }
-    let buttons = (actions + (tapAction.map { [$0] } ?? [])).reduce(0) {
-      $0 + 128 + SummaryShaper.cost($1.value) + SummaryShaper.cost($1.title) + SummaryShaper.cost($1.icon)
-    }
     // Ids, times and numbers.
-    return 1_024 + texts + media + buttons
+    var size = 1_024 + SummaryShaper.cost(title) + SummaryShaper.cost(sound) + SummaryShaper.cost(threadId)
+    size += SummaryShaper.cost(subtitle ?? "") + SummaryShaper.cost(body ?? "")
+    for attachment in attachments {
+      size += 256 + SummaryShaper.cost(attachment.url) + SummaryShaper.cost(attachment.name)
+    }
+    for action in actions { size += action.sizeBytes }
+    return size + (tapAction?.sizeBytes ?? 0)
+  }
+}
+
+extension Action {
+  fileprivate var sizeBytes: Int {
+    128 + SummaryShaper.cost(value) + SummaryShaper.cost(title) + SummaryShaper.cost(icon)
   }
 }
 
