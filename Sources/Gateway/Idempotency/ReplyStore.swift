@@ -130,7 +130,10 @@ final class ReplyStore: Sendable {
       } catch let error as StoreError where error.code == .requestIDReused {
         found = .failure(ReplyFault.reused)
       } catch {
-        logger.error("reading a stored response failed", metadata: ["error": "\(error)"])
+        // The caller and the metrics hear of a database that is away; a line for each call would fill the log.
+        let isAway = (error as? StoreError)?.code == .unavailable
+        logger.log(
+          level: isAway ? .debug : .error, "reading a stored response failed", metadata: ["error": "\(error)"])
         found = .failure(ReplyFault.storeFailed)
       }
       idempotentCall.loop.execute { self.lookedUp(idempotentCall, found, begun) }
