@@ -111,6 +111,12 @@ class Node:
         with urllib.request.urlopen(request, timeout=timeout_s) as answer:
             return json.load(answer)
 
+    def has(self, database):
+        with contextlib.suppress(psycopg.OperationalError):
+            psycopg.connect(host=self.host.address, port=self.port, user="postgres", dbname=database, connect_timeout=3).close()
+            return True
+        return False
+
     def postmaster(self):
         """The process id of the server, or None."""
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -179,6 +185,9 @@ class Cluster:
         with self.connect("postgres") as server:
             for database in DATABASES:
                 server.execute(f"CREATE DATABASE {database} TEMPLATE template0")
+        # libpq tries no other host if a standby does not know the database yet.
+        for node in self.nodes:
+            eventually(lambda node=node: node.has(DATABASES[-1]), f"{node.name} has the databases")
         return self
 
     @property
