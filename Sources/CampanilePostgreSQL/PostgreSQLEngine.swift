@@ -69,6 +69,9 @@ extension PostgreSQLEngine: StoreEngine {
   package var readsInline: Bool { false }
   package var readersMax: Int { opener.limits.readersMax }
   package var readerWaitMs: Int { opener.limits.readerWaitMs }
+  /// A frozen primary that continues after another one has replaced it answers with old rows. That takes 20 s at least
+  /// (Patroni's `ttl`), which is more than this time and that of an answer (`silenceMsMax`).
+  package var readerIdleMax: Duration? { opener.address.hosts.count > 1 ? .seconds(5) : nil }
   package var gatheringNsMax: Int64 { 500_000 }
 
   /// Takes nothing, because several processes may use one database.

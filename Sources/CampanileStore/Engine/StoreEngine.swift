@@ -10,6 +10,10 @@ package protocol StoreEngine: Sendable {
   /// Maximum time that a read waits for a connection before it fails with `overloaded`.
   var readerWaitMs: Int { get }
 
+  /// Time after its last read when a connection is replaced, because its server may have been replaced by another one;
+  /// nil if there is no other.
+  var readerIdleMax: Duration? { get }
+
   /// Maximum time that a commit waits for callers whose last writes have just ended. 0 if a commit is cheap.
   var gatheringNsMax: Int64 { get }
 

@@ -9,8 +9,14 @@ final class ReaderPool: Sendable {
     let outcome = Mutex<Result<any StoreConnection, StoreError>?>(nil)
   }
 
+  private struct Idle {
+    var connection: any StoreConnection
+    /// The time when it is replaced; nil if it never is.
+    var endsAt: ContinuousClock.Instant?
+  }
+
   private struct State {
-    var idle: [any StoreConnection] = []
+    var idle: [Idle] = []
     var waiters: [Waiter] = []
     var openCount = 0
     var waits: Int64 = 0
@@ -55,7 +61,7 @@ final class ReaderPool: Sendable {
   func beginWriting() {
     writes.add(1, ordering: .acquiringAndReleasing)
     state.withLock { state in
-      for connection in state.idle { connection.endSnapshot() }
+      for idle in state.idle { idle.connection.endSnapshot() }
     }
   }
 
@@ -92,12 +98,12 @@ final class ReaderPool: Sendable {
       }
       return (state.idle, state.waiters)
     }
-    for connection in idle { try? connection.close() }
+    for one in idle { try? one.connection.close() }
     for waiter in waiters { resolve(waiter, .failure(closedError)) }
   }
 
   private enum CheckOut {
-    case connection(any StoreConnection)
+    case idle(Idle)
     case open
     case wait(Waiter)
     case closed
@@ -107,7 +113,7 @@ final class ReaderPool: Sendable {
     let readersMax = engine.readersMax
     let step: CheckOut = state.withLock { state in
       if state.isClosed { return .closed }
-      if let connection = state.idle.popLast() { return .connection(connection) }
+      if let idle = state.idle.popLast() { return .idle(idle) }
       if state.openCount < readersMax {
         state.openCount += 1
         return .open
@@ -118,7 +124,10 @@ final class ReaderPool: Sendable {
       return .wait(waiter)
     }
     switch step {
-    case .connection(let connection): return connection
+    case .idle(let idle):
+      guard let endsAt = idle.endsAt, endsAt < .now else { return idle.connection }
+      try? idle.connection.close()
+      return try openOne()
     case .open: return try openOne()
     case .wait(let waiter): return try wait(waiter)
     case .closed: throw closedError
@@ -156,13 +165,14 @@ final class ReaderPool: Sendable {
   }
 
   private func checkIn(_ connection: any StoreConnection) {
+    let endsAt = engine.readerIdleMax.map { .now + $0 } as ContinuousClock.Instant?
     let (waiter, mustClose): (Waiter?, Bool) = state.withLock { state in
       if state.isClosed {
         state.openCount -= 1
         return (nil, true)
       }
       if state.waiters.isEmpty {
-        state.idle.append(connection)
+        state.idle.append(Idle(connection: connection, endsAt: endsAt))
         return (nil, false)
       }
       return (state.waiters.removeFirst(), false)

@@ -9,6 +9,7 @@ struct SQLiteEngine: StoreEngine {
   var readsInline: Bool { true }
   var readersMax: Int { factory.configuration.readersMax }
   var readerWaitMs: Int { factory.configuration.readerWaitMs }
+  var readerIdleMax: Duration? { nil }
   var gatheringNsMax: Int64 { 0 }
 
   func claim() throws(StoreError) -> (any StoreClaim)? {
