@@ -23,6 +23,22 @@ struct ReaderTests {
     await store.close()
   }
 
+  @Test("an idle connection is replaced if another server may have replaced its own")
+  func idleConnectionsAreReplaced() async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let place = "127.0.0.1:\(cluster.port)"
+    for (hosts, isReplaced) in [(place, false), ("\(place),\(place)", true)] {
+      let (store, _) = try openStore("postgresql://postgres@\(hosts)/\(try cluster.createDatabase())")
+      let process = { try await store.readSingle { try $0.queryOne("SELECT pg_backend_pid()") { try $0.integer(0) } } }
+      let first = try await process()
+      #expect(try await process() == first)
+      try await Task.sleep(for: .milliseconds(5_100))
+      #expect(try await (process() != first) == isReplaced)
+      #expect(store.metrics().readersOpen == 1)
+      await store.close()
+    }
+  }
+
   @Test("a read changes nothing, even through a function")
   func readOnly() async throws {
     let schema = rowsSchema + [Migration("0002-numbers", "CREATE SEQUENCE numbers")]

@@ -64,8 +64,8 @@ need_protos() {
   [ ${#imported[@]} = 2 ] || fail "cannot supply the imported protos"
 }
 
-# swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM. It gives the traits of a package to the compiler in the order
-# of a hash table, and compiles everything again if that order has changed since the last build.
+# swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM. SwiftPM gives the traits of a package to the compiler in the
+# order of a hash table, and compiles everything again if that order has changed since the last build.
 swift_run() { SWIFT_DETERMINISTIC_HASHING=1 swift "$@"; }
 
 # swift_build [OPTIONS…]: builds in debug mode.
