@@ -25,7 +25,7 @@ extension PostgreSQLConnection {
     switch failure.command.kind {
     case .follow where error.engineCode == "22012":
       return overtaken()
-    case .begin, .lane, .follow, .fence:
+    case .begin, .lane, .follow:
       // Without its lane, the whole transaction is lost.
       return session.end(
         with: StoreError(.unavailable, Self.explainLane(failure), path: place, engineCode: error.engineCode))

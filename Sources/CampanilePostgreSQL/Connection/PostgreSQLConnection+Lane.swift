@@ -67,11 +67,13 @@ extension PostgreSQLConnection {
 
   /// Sends the statement that takes the lane.
   func takeLane() throws(StoreError) {
-    guard continues, let head = lane.head else {
-      return try session.send(Command(kind: .lane, answer: lane.ask()), ControlStatement.takeLane.name)
-    }
-    try laneParameters.fill([.integer(head)], [.int8])
-    try session.send(Command(kind: .follow, answer: lane.ask()), ControlStatement.followLane.name, laneParameters)
+    var arguments: [SQLValue] = [.integer(session.number), .integer(token)]
+    if continues, let head = lane.head { arguments.append(.integer(head)) }
+    let follows = arguments.count == 3
+    try laneParameters.fill(arguments, Array(repeating: .int8, count: arguments.count))
+    try session.send(
+      Command(kind: follows ? .follow : .lane, answer: lane.ask()),
+      (follows ? ControlStatement.followLane : .takeLane).name, laneParameters)
   }
 
   /// Records that another process has committed since this connection's last commit.

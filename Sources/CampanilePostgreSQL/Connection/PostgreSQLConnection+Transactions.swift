@@ -40,8 +40,8 @@ extension PostgreSQLConnection {
     try control(.beginWriting, .begin)
     if waitingForLocks { try session.send(Command(kind: .begin), text: "SET LOCAL lock_timeout = 0") }
     try takeLane()
-    try laneParameters.fill([.integer(session.number), .integer(token)], [.int8, .int8])
-    try session.send(Command(kind: .fence), ControlStatement.recordCommit.name, laneParameters)
+    // The server waits for the lane while the write continues.
+    try session.flushEarly()
   }
 
   func control(_ statement: ControlStatement, _ kind: Command.Kind) throws(StoreError) {

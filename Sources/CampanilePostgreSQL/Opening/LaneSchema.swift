@@ -22,22 +22,23 @@ enum LaneSchema {
     INSERT INTO store_lanes (lane, head) VALUES (0, 0) ON CONFLICT (lane) DO NOTHING;
     """
 
-  static let takeLane = "UPDATE store_lanes SET head = head + 1 WHERE lane = 0 RETURNING head"
+  /// Takes the lane for transaction `$2` of session `$1`. Fails with `division_by_zero` if the session was fenced.
+  static let takeLane = takeLane("")
 
-  /// Takes the lane with the head of the last commit, and otherwise fails with `division_by_zero`.
-  static let followLane = """
-    WITH taken AS (UPDATE store_lanes SET head = head + 1 WHERE lane = 0 AND head = $1 RETURNING head)
-    SELECT coalesce(max(head), 0) / count(*) FROM taken
-    """
+  /// Takes the lane with the head `$3` of the last commit. Fails with `division_by_zero`, too, if the head is another.
+  static let followLane = takeLane(" AND head = $3")
 
-  /// Fails with `division_by_zero` if the session was fenced. A statement of its own, because it must not use the
-  /// snapshot from before the wait for the lane.
-  static let recordCommit = """
-    WITH recorded AS (
-      UPDATE store_commits SET number = (SELECT head FROM store_lanes WHERE lane = 0), token = $2
-      WHERE lane = 0 AND session = $1 AND is_fenced = 0 RETURNING number)
-    SELECT 1 / count(*) FROM recorded
+  /// One statement, although its snapshot may be from before the wait for the lane: an update reads the newest version
+  /// of its row.
+  private static func takeLane(_ condition: String) -> String {
     """
+    WITH taken AS (UPDATE store_lanes SET head = head + 1 WHERE lane = 0\(condition) RETURNING head),
+      recorded AS (
+        UPDATE store_commits SET number = taken.head, token = $2 FROM taken
+        WHERE lane = 0 AND session = $1 AND is_fenced = 0 RETURNING number)
+    SELECT coalesce(max(number), 0) / count(*) FROM recorded
+    """
+  }
 
   private static let nowMs = LeaseStatements.serverNowMs
 

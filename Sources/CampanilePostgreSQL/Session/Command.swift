@@ -3,7 +3,7 @@ import CampanileStore
 /// A message sent to the server, whose answer is due.
 struct Command {
   enum Kind: UInt8 {
-    case begin, lane, follow, fence, statement, check, commit, rollBack, prepare, sync
+    case begin, lane, follow, statement, check, commit, rollBack, prepare, sync
   }
 
   var kind: Kind

@@ -46,7 +46,7 @@ final class DiscardedNames {
 
 /// The statements with which a session begins and ends transactions, prepared at its start.
 enum ControlStatement: String, CaseIterable {
-  case beginWriting, beginReading, takeLane, followLane, recordCommit, commit, rollBack
+  case beginWriting, beginReading, takeLane, followLane, commit, rollBack
   case setSavepoint, releaseSavepoint, rollBackToSavepoint, checkConstraints, deferConstraints
 
   var name: String { rawValue }
@@ -57,7 +57,6 @@ enum ControlStatement: String, CaseIterable {
     case .beginReading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     case .takeLane: LaneSchema.takeLane
     case .followLane: LaneSchema.followLane
-    case .recordCommit: LaneSchema.recordCommit
     case .commit: "COMMIT"
     case .rollBack: "ROLLBACK"
     case .setSavepoint: "SAVEPOINT w"

@@ -73,6 +73,13 @@ extension Session {
     takeAvailable()
   }
 
+  /// Sends the buffered commands at once.
+  func flushEarly() throws(StoreError) {
+    bufferedBytes = 0
+    counters.addFlush()
+    try flush()
+  }
+
   /// Hands the buffer over to the kernel.
   func flush() throws(StoreError) {
     if let lost { throw lost }
