@@ -46,8 +46,7 @@ extension PostgreSQLConnection {
 
   /// Makes the server itself refuse the change, because COMMIT may follow in the same message.
   func execute(_ sql: String, _ arguments: [SQLValue], orThrow error: StoreError) throws {
-    try execute(
-      "WITH changed AS (\(sql) RETURNING 1) SELECT 1 / count(*) FROM changed", arguments, missingRow: error)
+    try execute(sql, arguments, missingRow: error)
   }
 
   private func execute(_ sql: String, _ arguments: [SQLValue], missingRow: StoreError?) throws {
@@ -56,7 +55,7 @@ extension PostgreSQLConnection {
       return
     }
     do throws(StoreError) {
-      let command = try statement(sql, .writing)
+      let command = try statement(sql, .writing, mustChange: missingRow != nil)
       try send(command, arguments, Command(kind: .statement, missingRow: missingRow))
       try session.sendIfWorthwhile()
     } catch {
@@ -89,7 +88,7 @@ extension PostgreSQLConnection {
     _ sql: String, _ arguments: [SQLValue], _ allowed: StatementKinds, _ missingRow: StoreError? = nil
   ) throws(StoreError) -> ResultRows {
     try retrying { () throws(StoreError) in
-      let command = try statement(sql, allowed)
+      let command = try statement(sql, allowed, mustChange: missingRow != nil)
       try send(command, arguments, Command(kind: .statement, isWanted: true, missingRow: missingRow))
       try settle()
       guard let result = session.takeWanted() else { throw session.end("a result is missing") }

@@ -31,6 +31,8 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   /// The arguments of the lane's statement, which is sent between those of another statement.
   let laneParameters = ParameterBuffer()
   private var statements = StatementCache<PreparedCommand>()
+  /// Those that fail unless they change a row.
+  private var mandatoryChanges = StatementCache<PreparedCommand>()
   private var statementsCount = 0
   /// The number of statements that were run, and the one at which the server plans all of them anew.
   private var runsCount = 0
@@ -51,7 +53,7 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   /// Replaces the session. Nothing of the old one is used again.
   func adopt(_ fresh: Session) {
     session.finish()
-    statements.removeAll()
+    forgetStatements()
     discarded = DiscardedNames()
     session = fresh
     lane = LanePosition()
@@ -64,10 +66,14 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   }
 
   /// Returns the prepared statement for a text. Waits for the server if it is new.
-  func statement(_ sql: String, _ allowed: StatementKinds) throws(StoreError) -> PreparedCommand {
+  ///
+  /// - Parameter mustChange: Whether the server must refuse it if it changes no row, with `division_by_zero`.
+  func statement(
+    _ sql: String, _ allowed: StatementKinds, mustChange: Bool = false
+  ) throws(StoreError) -> PreparedCommand {
     try refuseIfAborted()
     refreshPlans()
-    if let known = statements.find(sql) {
+    if let known = mustChange ? mandatoryChanges.find(sql) : statements.find(sql) {
       guard allowed.contains(known.kind) else { throw refusedKind(allowed) }
       return known
     }
@@ -76,13 +82,14 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
     if role == .reader, stage != .open { try dropDiscarded() }
     statementsCount += 1
     let name = "s\(statementsCount)"
-    try session.prepare(name, sql)
+    let text = mustChange ? "WITH changed AS (\(sql) RETURNING 1) SELECT 1 / count(*) FROM changed" : sql
+    try session.prepare(name, text)
     try session.describe(name)
     try settle()
     guard let description = session.takeWanted() else { throw session.end("a description is missing") }
     defer { PQclear(description) }
     let command = PreparedCommand(sql, name, kind, description, discarded)
-    statements.keep(command)
+    if mustChange { mandatoryChanges.keep(command) } else { statements.keep(command) }
     return command
   }
 
@@ -103,7 +110,10 @@ final class PostgreSQLConnection: StoreConnection, @unchecked Sendable {
   }
 
   /// Forgets all prepared statements, for example because a column has another type now.
-  func forgetStatements() { statements.removeAll() }
+  func forgetStatements() {
+    statements.removeAll()
+    mandatoryChanges.removeAll()
+  }
 
   /// Makes the server drop the statements that were forgotten. Only without a transaction, which an error would end.
   func dropDiscarded() throws(StoreError) {
