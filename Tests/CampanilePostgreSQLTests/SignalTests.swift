@@ -52,13 +52,18 @@ struct SignalTests {
     while try listeners(cluster, database).count != count { try await Task.sleep(for: .milliseconds(10)) }
   }
 
+  /// Waits until the stores have looked for each other, which they do once a second, also on a busy machine.
+  private func awaitLooks() async throws { try await Task.sleep(for: .seconds(3)) }
+
   @Test("a store hears of the commits of another, and not of its own", .timeLimit(.minutes(1)))
   func heardByOthers() async throws {
     let cluster = try PostgreSQLCluster.shared()
     let database = try cluster.createDatabase()
     let (first, heardByFirst) = try open(cluster.address(database), changing: .some(["anna", "o'hara"]))
     let (second, heardBySecond) = try open(cluster.address(database))
-    try await awaitListeners(2, cluster, database)
+    // Until now, each may have been alone.
+    #expect(try await heardByFirst.next() == [.all])
+    #expect(try await heardBySecond.next() == [.all])
     try await first.insert("a")
     #expect(try await heardBySecond.next() == [.some(["anna", "o'hara"])])
     #expect(heardByFirst.take() == [])
@@ -69,6 +74,22 @@ struct SignalTests {
     try await awaitListeners(0, cluster, database)
   }
 
+  @Test("a store that was alone announces everything to another that appears", .timeLimit(.minutes(1)))
+  func appearance() async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let database = try cluster.createDatabase()
+    let (first, heardByFirst) = try open(cluster.address(database), changing: .some(["anna"]))
+    try await awaitListeners(1, cluster, database)
+    try await awaitLooks()
+    try await first.insert("a")
+    let (second, heardBySecond) = try open(cluster.address(database))
+    try await first.insert("b")
+    #expect(try await heardBySecond.next { $0 == .all }.contains(.all))
+    #expect(try await heardByFirst.next() == [.all])
+    await first.close()
+    await second.close()
+  }
+
   @Test("after the end of another process, everything may have changed", .timeLimit(.minutes(1)))
   func endOfAnother() async throws {
     let cluster = try PostgreSQLCluster.shared()
@@ -76,8 +97,7 @@ struct SignalTests {
     let (first, _) = try open(cluster.address(database))
     let (second, heard) = try open(cluster.address(database))
     try await awaitListeners(2, cluster, database)
-    // Until the store has seen the other one, also on a busy machine.
-    try await Task.sleep(for: .seconds(3))
+    try await awaitLooks()
     _ = heard.take()
     await first.close()
     #expect(try await heard.next().contains(.all))
@@ -96,6 +116,7 @@ struct SignalTests {
     #expect(try await heardBySecond.next().contains(.all))
     #expect(try await heardByFirst.next().contains(.all))
     try await awaitListeners(2, cluster, database)
+    try await awaitLooks()
     try await first.insert("a")
     #expect(try await heardBySecond.next { $0 == .some(["anna"]) }.contains(.some(["anna"])))
     await first.close()
@@ -111,6 +132,7 @@ struct SignalTests {
     let (second, heard) = try open(cluster.address(database) + "?options=-c%20search_path%3Dother")
     let (third, heardInSchema) = try open(cluster.address(database))
     try await awaitListeners(3, cluster, database)
+    try await awaitLooks()
     try await first.insert("a")
     #expect(try await heardInSchema.next { $0 == .some(["anna"]) }.contains(.some(["anna"])))
     #expect(!heard.take().contains(.some(["anna"])))

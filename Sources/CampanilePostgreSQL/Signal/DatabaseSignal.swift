@@ -12,13 +12,18 @@ import Synchronization
 /// NOTIFY follows the commit, because inside a transaction it would serialise the commits of the whole server. A
 /// process that ends in between has announced nothing. So every process looks once a second whether another's
 /// connection has ended. It then assumes that everything has changed, as it does after a lost connection of its own.
+///
+/// A process that is alone announces nothing. When another one appears, it announces that everything has changed.
 final class DatabaseSignal: ChangeSignal {
   /// Commits within this time share a notification.
   private static let coalescingMs: Int32 = 5
   private static let pollingMs: Int32 = 1_000
+  private static let announceName = "announce"
 
   private struct State {
     var pending: ChangedNames?
+    /// Whether no other process was there at the last look.
+    var isAlone = false
     var isClosed = false
   }
 
@@ -41,6 +46,7 @@ final class DatabaseSignal: ChangeSignal {
   func announce(_ changes: ChangedNames) {
     if case .some(let names) = changes, names.isEmpty { return }
     let mustWake = state.withLock { state in
+      if state.isAlone { return false }
       defer {
         if state.pending == nil {
           state.pending = changes
@@ -83,47 +89,58 @@ final class DatabaseSignal: ChangeSignal {
 
   /// Sends and receives until the signal is closed.
   private func serve(_ session: Session, _ channel: String) throws {
+    let parameters = ParameterBuffer()
     try session.ask("SET application_name = '\(channel)'") { _ in }
-    var others = try self.others(session, channel)
+    try session.prepare(Self.announceName, "SELECT pg_notify($1, $2)")
+    // Announces what was not announced before the connection, if another process is there.
+    var others: Set<Int64> = []
+    try look(session, channel, &others)
     var nextPoll = ContinuousClock.now + .milliseconds(Self.pollingMs)
     while !isClosed {
       let left = Int32(clamping: Int64((nextPoll - ContinuousClock.now) / .milliseconds(1)))
       wait(session, max(0, left))
       guard session.isAlive() else { throw session.lost ?? StoreError(.unavailable, "the connection has ended") }
       receive(session)
-      if try send(session, channel) {
+      if try send(session, channel, parameters) {
         receive(session)
         // Later commits share the next notification.
         wait(session, Self.coalescingMs, orWoken: false)
       }
       guard ContinuousClock.now >= nextPoll else { continue }
       nextPoll = ContinuousClock.now + .milliseconds(Self.pollingMs)
-      let present = try self.others(session, channel)
-      if !others.isSubset(of: present) { onChange(.all) }
-      others = present
+      try look(session, channel, &others)
     }
   }
 
-  /// Returns the server's processes for the signals of this database.
-  private func others(_ session: Session, _ channel: String) throws -> Set<Int64> {
-    var found: Set<Int64> = []
+  /// Looks which other processes there are.
+  ///
+  /// - Parameter others: The server's processes for their signals at the last look.
+  private func look(_ session: Session, _ channel: String, _ others: inout Set<Int64>) throws {
+    var present: Set<Int64> = []
     let sql = """
-      SELECT pid FROM pg_stat_activity WHERE application_name = '\(channel)' AND datname = current_database()
+      SELECT pid FROM pg_stat_activity
+      WHERE application_name = '\(channel)' AND datname = current_database() AND pid <> pg_backend_pid()
       """
-    try session.ask(sql) { found.insert(try $0.integer(0)) }
-    return found
+    try session.ask(sql) { present.insert(try $0.integer(0)) }
+    state.withLock { $0.isAlone = present.isEmpty }
+    if !others.isSubset(of: present) { onChange(.all) }
+    if !present.isSubset(of: others) { announce(.all) }
+    others = present
   }
 
   /// Returns whether there was anything to send.
-  private func send(_ session: Session, _ channel: String) throws -> Bool {
+  private func send(_ session: Session, _ channel: String, _ parameters: ParameterBuffer) throws -> Bool {
     let pending = state.withLock { state in
       defer { state.pending = nil }
       return state.pending
     }
     guard let pending else { return false }
-    let payload = Announcement(sender: number, changes: pending).payload.replacing("'", with: "''")
     do {
-      try session.ask("SELECT pg_notify('\(channel)', '\(payload)')") { _ in }
+      let payload = Announcement(sender: number, changes: pending).payload
+      try parameters.fill([.text(channel), .text(payload)], [.text, .text])
+      try session.send(Command(kind: .statement), Self.announceName, parameters)
+      try session.waitForAll()
+      if let failure = session.takeFailure() { throw failure.error }
     } catch {
       // Announced again after the reconnection.
       announce(pending)
