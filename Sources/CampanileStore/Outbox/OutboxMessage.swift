@@ -77,18 +77,21 @@ extension WriteTransaction {
   public func enqueueLatest(
     topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext? = CallScope.trace
   ) throws {
-    let condition = "topic = $1 AND message_key = $2 AND is_dead = 0"
     let arguments: [SQLValue] = [.text(topic), .text(key)]
-    // A range of names: for a list of them, SQLite creates a temporary table.
-    try execute(
-      """
-      UPDATE store_counters SET value = value + 1 - CASE name WHEN 'outbox.sequence' THEN 0 ELSE
-        (SELECT count(*) FROM store_outbox WHERE \(condition)) END
-      WHERE name BETWEEN 'outbox.pending' AND 'outbox.sequence'
-      """, arguments, orThrow: StoreError(.corrupt, "the counters of the outbox are missing"))
-    try execute("DELETE FROM store_outbox WHERE \(condition)", arguments)
+    // Without the counters, the message has no sequence and is refused.
+    try execute(Self.countLatestSQL, arguments)
+    try execute(Self.deleteLatestSQL, arguments)
     try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
   }
+
+  private static let latestCondition = "topic = $1 AND message_key = $2 AND is_dead = 0"
+  // A range of names: for a list of them, SQLite creates a temporary table.
+  private static let countLatestSQL = """
+    UPDATE store_counters SET value = value + 1 - CASE name WHEN 'outbox.sequence' THEN 0 ELSE
+      (SELECT count(*) FROM store_outbox WHERE \(latestCondition)) END
+    WHERE name BETWEEN 'outbox.pending' AND 'outbox.sequence'
+    """
+  private static let deleteLatestSQL = "DELETE FROM store_outbox WHERE \(latestCondition)"
 
   /// Adds an expression to the number of pending messages.
   func addPending(_ amount: String, _ arguments: [SQLValue] = []) throws {

@@ -14,28 +14,35 @@ struct CountChange: Sendable, Hashable {
 
 extension WriteTransaction {
   /// Adds the changes of several buckets to their counts, and the sum to the user's.
-  func addCounts(_ changes: [String: CountChange], user: String) throws {
+  ///
+  /// - Parameter areThere: Whether the transaction has read all these rows. If not, the server checks that they exist.
+  func addCounts(_ changes: [String: CountChange], user: String, areThere: Bool = false) throws {
     var sum = CountChange()
     for (bucketID, change) in changes where change != CountChange() {
       try add(
-        change, to: "buckets", "user_id = $3 AND id = $4", [.text(user), .text(bucketID)],
-        orThrow: StoreError(.corrupt, "the bucket of a notification is missing"))
+        change, Self.addToBucketSQL, [.text(user), .text(bucketID)],
+        orThrow: areThere ? nil : StoreError(.corrupt, "the bucket of a notification is missing"))
       sum += change
     }
     guard sum != CountChange() else { return }
     try add(
-      sum, to: "users", "user_id = $3", [.text(user)], orThrow: StoreError(.corrupt, "the row of a user is missing"))
+      sum, Self.addToUserSQL, [.text(user)],
+      orThrow: areThere ? nil : StoreError(.corrupt, "the row of a user is missing"))
   }
 
-  private func add(
-    _ change: CountChange, to table: String, _ condition: String, _ key: [SQLValue], orThrow error: StoreError
-  ) throws {
-    try execute(
-      """
-      UPDATE \(table) SET notification_count = notification_count + $1, unread_count = unread_count + $2
-      WHERE \(condition)
-      """, [.integer(change.notifications), .integer(change.unread)] + key, orThrow: error)
+  private func add(_ change: CountChange, _ sql: String, _ key: [SQLValue], orThrow error: StoreError?) throws {
+    let arguments: [SQLValue] = [.integer(change.notifications), .integer(change.unread)] + key
+    if let error { try execute(sql, arguments, orThrow: error) } else { try execute(sql, arguments) }
   }
+
+  private static let addToBucketSQL = """
+    UPDATE buckets SET notification_count = notification_count + $1, unread_count = unread_count + $2
+    WHERE user_id = $3 AND id = $4
+    """
+  private static let addToUserSQL = """
+    UPDATE users SET notification_count = notification_count + $1, unread_count = unread_count + $2
+    WHERE user_id = $3
+    """
 }
 
 extension ReadTransaction {
