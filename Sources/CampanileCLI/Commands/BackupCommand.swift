@@ -8,7 +8,7 @@ internal import SyncContents
 public struct BackupCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Back up a data folder, whether or not the suite is running.",
+    abstract: "Back up a data folder or the databases on a server, whether or not the suite is running.",
     discussion: """
       Each copy of a database is a consistent snapshot. It is checked before it gets its final name, and only its owner can
       read it. The path, size and SHA-256 of each copy are printed on one line. The copy of sync.sqlite comes with a folder
@@ -18,13 +18,22 @@ public struct BackupCommand: AsyncParsableCommand {
 
       A data folder may have a subfolder for each service; all of them are backed up together.
 
+      With --store, the databases on a PostgreSQL server are copied into SQLite files first, each in one transaction and
+      all at once. The backup is like that of a data folder. While it is made, it needs twice its size.
+
       Check a backup with `campanile verify`; restore it with `campanile restore`.
 
         campanile backup --data-dir .campanile --to /srv/backups
+        campanile backup --store postgresql://campanile@db.example.com --to /srv/backups
       """)
 
   @Option(help: ArgumentHelp("Data folder (default: ./.campanile, then ~/.campanile).", valueName: "dir"))
   var dataDir: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Server of the databases, or a file with its address, instead of a data folder.", valueName: "address"))
+  var store: String?
 
   @Option(help: ArgumentHelp("Folder for the copies (default: backups in the data folder).", valueName: "dir"))
   var to: String?
@@ -34,16 +43,37 @@ public struct BackupCommand: AsyncParsableCommand {
   public init() {}
 
   public func run() async throws {
+    if let store { return try await backUp(store: store) }
     let home = ProcessInfo.processInfo.environment["HOME"]
     let folders = dataDir.map { [$0] } ?? Endpoints.defaultFolders(home: home)
     guard let folder = folders.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
       throw UsageError("no data folder: \(folders.joined(separator: " or ")) does not exist")
     }
-    let target = to ?? folder + "/backups"
+    try await backUp(folder, to: to ?? folder + "/backups", stamp: Self.stamp(Date()))
+  }
+
+  /// Copies the databases on a server into files, and backs them up.
+  private func backUp(store: String) async throws {
+    guard dataDir == nil else { throw UsageError("--data-dir and --store exclude each other") }
+    guard let target = to else { throw UsageError("--store requires --to, the folder for the copies") }
+    try PrivateFolder.make(target)
+    let stamp = Self.stamp(Date())
+    let folder = "\(target)/.copy-\(stamp)-\(getpid())"
+    try PrivateFolder.make(folder)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let copies = try DatabaseCopy.all(["--move-from", store, "--data-dir", folder])
+    // At once, so that all snapshots are of nearly the same time.
+    try await withThrowingTaskGroup { group in
+      for copy in copies { group.addTask { try await copy.run() } }
+      try await group.waitForAll()
+    }
+    try await backUp(folder, to: target, stamp: stamp)
+  }
+
+  private func backUp(_ folder: String, to target: String, stamp: String) async throws {
     let databases = try Self.databases(in: folder, except: target)
     guard !databases.isEmpty else { throw UsageError("no database in \(folder)") }
     try PrivateFolder.make(target)
-    let stamp = Self.stamp(Date())
     var manifest = BackupManifest(stamp: stamp)
     for place in databases {
       let base = place.split(separator: "/").last?.dropLast(".sqlite".count) ?? ""

@@ -26,15 +26,7 @@ public struct MoveCommand: AsyncParsableCommand {
   public init() {}
 
   public func run() async throws {
-    let binaryFolder = URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path
-    let members = SuiteMember.all.filter { $0.role != .peer }
-    let printer = LogPrinter(names: members.map(\.name), isColoured: Terminal.isColoured(descriptor: STDERR_FILENO))
-    for member in members {
-      let process = MemberProcess(
-        name: member.name, executable: "\(binaryFolder)/\(member.executable)", arguments: arguments, printer: printer)
-      let result = try await process.run { _ in }
-      guard result == "exit code 0" else { throw UsageError("\(member.name) was not moved: \(result)") }
-    }
+    for copy in try DatabaseCopy.all(arguments) { try await copy.run() }
   }
 
   private var arguments: [String] {
@@ -43,5 +35,31 @@ public struct MoveCommand: AsyncParsableCommand {
     var isFolder: ObjCBool = false
     let isThere = FileManager.default.fileExists(atPath: to, isDirectory: &isFolder)
     return ["--move-from", from] + (isThere && !isFolder.boolValue ? ["--store", to] : ["--data-dir", to])
+  }
+}
+
+/// The copy of one program's database, made by the program itself in one transaction of the source.
+struct DatabaseCopy: Sendable {
+  let process: MemberProcess
+
+  /// Returns a copy for each program with a database.
+  ///
+  /// - Parameter arguments: The source and the target, as settings of the programs.
+  static func all(_ arguments: [String]) throws(UsageError) -> [DatabaseCopy] {
+    let binaryFolder = URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path
+    let members = SuiteMember.all.filter { $0.role != .peer }
+    let printer = LogPrinter(names: members.map(\.name), isColoured: Terminal.isColoured(descriptor: STDERR_FILENO))
+    return members.map { member in
+      DatabaseCopy(
+        process: MemberProcess(
+          name: member.name, executable: "\(binaryFolder)/\(member.executable)", arguments: arguments,
+          printer: printer))
+    }
+  }
+
+  /// Throws `UsageError` if the program fails, which has logged why.
+  func run() async throws {
+    let result = try await process.run { _ in }
+    guard result == "exit code 0" else { throw UsageError("\(process.name) was not copied: \(result)") }
   }
 }
