@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -15,16 +13,13 @@ protocol LogSink: Sendable {
 
 /// Standard error, with one `write(2)` per line, so that lines of several threads and processes do not interleave.
 final class StandardErrorSink: LogSink {
-  /// Number of lines lost because of failed writes.
-  var lostLines: Int { lost.load(ordering: .relaxed) }
-  private let lost = Atomic<Int>(0)
   private let descriptor: Int32
 
   init(descriptor: Int32 = 2) {
     self.descriptor = descriptor
   }
 
-  /// Writes a line. If a non-blocking descriptor is full, the line is dropped and counted.
+  /// Writes a line. If a non-blocking descriptor is full, the line is dropped.
   ///
   /// A service must not block because its log is not read.
   func write(_ line: [UInt8]) {
@@ -37,7 +32,6 @@ final class StandardErrorSink: LogSink {
         } else if count < 0, errno == EINTR {
           continue
         } else {
-          lost.add(1, ordering: .relaxed)
           return
         }
       }
