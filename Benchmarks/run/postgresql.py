@@ -1,23 +1,27 @@
 """Measures the store and two services on a PostgreSQL server of its own, and pgbench with a batch of statements. See scripts/bench.
 
 The server waits for the disk. The baseline is one connection with pipelined transactions of 64 writes with four statements
-each, as the store's own benchmark writes them. Parts: `alone`, `standby` with a synchronous standby, `distant` with a round trip of 0.45 ms.
+each, as the store's own benchmark writes them. Parts: `alone`, `standby` with a synchronous standby, `distant` with a round trip of 0.45 ms,
+`replicas` with several processes of a service on one database.
 """
 
 import contextlib
 import itertools
 import json
 import multiprocessing
+import multiprocessing.pool
 import pathlib
 import queue
 import re
+import select
 import socket
+import struct
 import tempfile
 import threading
 import time
 
 from attendance import ADMIN, PACKAGE
-from bench import PEERS, Link, load, notifications, output, request, run, service, turns
+from bench import NOTIFICATIONS, PEERS, Link, load, median, notifications, output, request, run, service, turns
 from postgresql_server import Server
 
 CLIENTS, SECONDS, MEMBERS = 64, 3, 1_000
@@ -154,6 +158,93 @@ def relay(listener, target):
             threading.Thread(target=forward, args=ends, daemon=True).start()
 
 
+# So many callers that each process has full commits.
+REPLICAS, REPLICA_CLIENTS = 4, 1_024
+# Events one by one, because those of a busy process wait for one another.
+EVENTS, EVENT_PAUSE_S = 100, 0.02
+
+
+def replica_rate(place, count):
+    """Returns the publications per second through several processes of one service."""
+    _, address = place.new()
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(notifications("--store", address, pinned=False)) for _ in range(count)]
+        with multiprocessing.pool.ThreadPool(count) as threads:
+            return sum(rate for rate, _, _ in threads.map(lambda one: load(
+                one.rpc, one.write, pinned=False, in_flight=REPLICA_CLIENTS // count, duration_ms=SECONDS * 1_000), running))
+
+
+def event_ms(place):
+    """Returns the p50 in ms from the answer to a publication until a watch at another process has its event."""
+    _, address = place.new()
+    with notifications("--store", address, pinned=False) as here, notifications("--store", address, pinned=False) as there, \
+            Link(here.rpc) as caller, Link(there.rpc) as watcher:
+        events = watcher.stream(NOTIFICATIONS + "WatchNotifications", {})
+        next(events)
+
+        def once():
+            time.sleep(EVENT_PAUSE_S)
+            caller.send(here.write | {"id": 1})
+            times, waiting = {}, {caller.socket: "answer", watcher.socket: "event"}
+            while waiting:
+                for one in select.select(list(waiting), [], [], 10)[0]:
+                    times[waiting.pop(one)] = time.perf_counter()
+            caller.result(caller.receive())
+            next(events)
+            return (times["event"] - times["answer"]) * 1_000
+
+        return median(once, EVENTS)
+
+
+class Session(socket.socket):
+    """A session with the server in its own protocol, because Debian's Python has no driver."""
+
+    def __init__(self, place):
+        super().__init__(socket.AF_UNIX)
+        self.connect(f"{place.host}/.s.PGSQL.5432")
+        self.put(b"", struct.pack(">I", 3 << 16) + b"user\0postgres\0\0")
+        self.get(b"Z")
+
+    def put(self, kind, content):
+        self.sendall(kind + struct.pack(">I", 4 + len(content)) + content)
+
+    def get(self, kind):
+        """Waits for a message of a kind."""
+        found = b""
+        while found != kind:
+            found, size = struct.unpack(">cI", self.recv(5, socket.MSG_WAITALL))
+            self.recv(size - 4, socket.MSG_WAITALL)
+
+    def ask(self, text):
+        self.put(b"Q", text.encode() + b"\0")
+
+
+def notify_ms(place):
+    """Returns the p50 in ms from a NOTIFY until another session has it."""
+    with Session(place) as sender, Session(place) as listener:
+        listener.ask("LISTEN bench")
+        listener.get(b"Z")
+
+        def once():
+            time.sleep(EVENT_PAUSE_S)
+            begun = time.perf_counter()
+            sender.ask("NOTIFY bench")
+            listener.get(b"A")
+            taken = time.perf_counter() - begun
+            sender.get(b"Z")
+            return taken * 1_000
+
+        return median(once, EVENTS)
+
+
+def replicas(rows, _):
+    with place() as here:
+        rows.add_pairs(f"replicas: publications through {REPLICAS} processes, {REPLICA_CLIENTS} in flight (baseline: one process)",
+                       turns(lambda: replica_rate(here, REPLICAS), lambda: replica_rate(here, 1), runs=3), "calls/s", ratio_at_least=0.9)
+        rows.add_pairs("replicas: event at another process, p50 (baseline: a NOTIFY)",
+                       turns(lambda: event_ms(here), lambda: notify_ms(here), runs=3), "ms", ratio_at_most=3)
+
+
 def alone(rows, _):
     with place() as here:
         rows.add_pairs(f"store: write, {CLIENTS} in flight (baseline: pgbench, {CLIENTS} a transaction)",
@@ -186,4 +277,4 @@ def distant(rows, _):
 
 
 if __name__ == "__main__":
-    run(__doc__, {"alone": alone, "standby": with_standby, "distant": distant})
+    run(__doc__, {"alone": alone, "standby": with_standby, "distant": distant, "replicas": replicas})
