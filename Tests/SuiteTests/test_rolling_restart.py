@@ -1,8 +1,12 @@
-"""`campanile up --replicas 2` replaces its processes one after another while clients call both gateways."""
+"""`campanile up --replicas 2` replaces its processes one after another while clients call both gateways.
+
+With `CAMPANILE_TEST_FORMER_BIN`, a folder with programs of an earlier version, the suite starts with these and is upgraded.
+"""
 
 import itertools
 import json
 import os
+import pathlib
 import select
 import signal
 import threading
@@ -17,6 +21,7 @@ from wire_store import DATABASES  # noqa: E402
 
 pytestmark = on_sqlite
 
+FORMER = pathlib.Path(os.environ.get("CAMPANILE_TEST_FORMER_BIN", BIN))
 CREATE = "campanile.notifications.v1.NotificationsService/CreateNotification"
 
 
@@ -66,10 +71,16 @@ class Client(threading.Thread):
                 return
 
 
+def replace_programs(folder, source):
+    """Puts the programs of another folder in the place of those that may be running."""
+    os.link((source / "campanile-suite").resolve(), folder / "new")
+    (folder / "new").rename(folder / "campanile-suite")
+
+
 def program_folder(folder):
     """Returns a folder with the programs of the suite, in which a test can replace one."""
     folder.mkdir()
-    os.link((BIN / "campanile-suite").resolve(), folder / "campanile-suite")
+    replace_programs(folder, FORMER)
     for entry in BIN.iterdir():
         if entry.name.endswith(".resources"):
             (folder / entry.name).symlink_to(entry.resolve())
@@ -99,6 +110,8 @@ def test_no_call_fails_while_all_processes_are_replaced(suite):
     before = suite.children()
     clients = [Client(str(number), ports[number % 2:] + ports[:number % 2], key, bucket) for number in range(4)]
     eventually(lambda: all(client.created for client in clients), "all clients are served")
+    if FORMER != BIN:
+        replace_programs(suite.folder.parent / "programs", BIN)
     suite.process.send_signal(signal.SIGUSR1)
     # A second request during the restart has no effect.
     suite.process.send_signal(signal.SIGUSR1)
