@@ -72,6 +72,22 @@ def contents(suite):
     }
 
 
+def lists(suite):
+    """The answers without the positions, which the writes of other users advance."""
+    return {name: {key: value for key, value in answer.items() if key != "resumeToken"} if isinstance(answer, dict) else answer
+            for name, answer in contents(suite).items()}
+
+
+def titles(suite, key):
+    """The titles of all notifications of a user, sorted."""
+    found, token = [], ""
+    while token is not None:
+        page = suite.call("ListNotifications", {"pageSize": 1000, "pageToken": token}, key)
+        found += [notification["title"] for notification in page["notifications"]]
+        token = page.get("nextPageToken")
+    return sorted(found)
+
+
 @on_sqlite
 def test_a_suite_moves_to_a_server_and_back(server, start, tmp_path):
     folder = tmp_path / "data"
@@ -195,13 +211,100 @@ def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, start):
             publisher.join(PATIENCE_S)
         expected = sorted(title for publisher in publishers for title in publisher.acknowledged)
         assert sum(publisher.refused for publisher in publishers) > 0
-        found, token = [], ""
-        while token is not None:
-            page = suite.call("ListNotifications", {"pageSize": 1000, "pageToken": token}, key)
-            found += [notification["title"] for notification in page["notifications"]]
-            token = page.get("nextPageToken")
-        assert sorted(found) == expected
+        assert titles(suite, key) == expected
         assert suite.call("ListBuckets", {}, key)["buckets"][0]["unreadCount"] == len(expected)
+        suite.stop()
+    finally:
+        own.stop()
+
+
+def test_a_backup_of_a_server_restores_into_files_and_into_a_server(server, start, tmp_path):
+    there, copies, restored = schema(server, "copied"), tmp_path / "copies", tmp_path / "restored"
+    suite = start("data", "--demo", "--store", there).wait_ready()
+    key = suite.key("user/publisher")
+    bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
+    before = lists(suite)
+    publisher = Publisher(suite, key, bucket, "p")
+    eventually(lambda: len(publisher.acknowledged) > 3, "publishes")
+    count = len(publisher.acknowledged)
+    # Writes continue meanwhile.
+    done = run("backup", "--store", there, "--to", copies)
+    assert done.returncode == 0, done.stderr
+    publisher.stopped.set()
+    publisher.join(PATIENCE_S)
+    assert len(publisher.acknowledged) > count
+    suite.stop()
+    assert len(list(copies.glob("*.sqlite"))) == len(DATABASES) and not list(copies.glob(".*"))
+    for arguments in [("verify", "--from", copies), ("restore", "--from", copies, "--to", restored)]:
+        done = run(*arguments)
+        assert done.returncode == 0, done.stderr
+    again = schema(server, "again")
+    done = run("move", "--from", restored, "--to", again)
+    assert done.returncode == 0, done.stderr
+    for options in ((), ("--store", again)):
+        (restored / "demo.json").write_bytes((tmp_path / "data" / "demo.json").read_bytes())
+        suite = start("restored", *options).wait_ready()
+        assert lists(suite) == before
+        kept = titles(suite, key)
+        assert len(kept) >= count and kept == sorted(publisher.acknowledged[:len(kept)])
+        suite.stop()
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--data-dir", "data"], "exclude each other"),
+    ([], "requires --to"),
+    (["--to", "copies"], "was not copied"),
+])
+def test_backups_of_a_server_that_are_refused(options, message, tmp_path):
+    store = f"postgresql://postgres@/?host={tmp_path}"
+    done = subprocess.run([CLI, "backup", "--store", store, *options], text=True, capture_output=True, env=environment(),
+                          timeout=PATIENCE_S, cwd=tmp_path)
+    assert done.returncode == 64 and message in done.stderr
+    assert not (tmp_path / "copies").exists() or not list((tmp_path / "copies").iterdir())
+
+
+def test_a_server_recovers_to_a_point_in_time(tmp_path_factory, start):
+    """The steps of docs/postgresql.md."""
+    own = Server(tmp_path_factory.mktemp("archived"))
+    settings = own.folder / "pgbackrest.conf"
+    folders = {option: own.folder / option for option in ("repo1-path", "log-path", "lock-path", "spool-path")}
+    settings.write_text("[global]\nlog-level-console=error\n" + "".join(f"{option}={path}\n" for option, path in folders.items())
+                        + f"[campanile]\npg1-path={own.folder / 'data'}\npg1-socket-path={own.folder}\npg1-user=postgres\n")
+
+    def pgbackrest(*arguments):
+        return own.run("/usr/bin/pgbackrest", f"--config={settings}", "--stanza=campanile", *arguments)
+
+    try:
+        archive = f"pgbackrest --config={settings} --stanza=campanile archive-push %p"
+        own.script("postgres", f"ALTER SYSTEM SET archive_mode = on;\nALTER SYSTEM SET archive_command = '{archive}';\n")
+        own.stop()
+        own.start()
+        for database in DATABASES:
+            own.create(database)
+        pgbackrest("stanza-create")
+        suite = start("data", "--store", address(own)).wait_ready()
+        key = suite.key("user/publisher")
+        bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
+        pgbackrest("backup", "--type=full", "--start-fast")
+
+        def publish(title):
+            return suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": title}}, key)["notification"]["id"]
+
+        kept = publish("after the backup")
+        moment = own.script("postgres", "\\t\nSELECT clock_timestamp();\n").strip()
+        suite.call("DeleteNotification", {"notificationId": kept}, key)
+        publish("after the mistake")
+        assert titles(suite, key) == ["after the mistake"]
+        suite.stop()
+        # Waits until the log is in the archive.
+        pgbackrest("check")
+        own.stop()
+        pgbackrest("restore", "--delta", "--type=time", f"--target={moment}", "--target-action=promote")
+        own.start()
+        suite = start("data", "--store", address(own)).wait_ready()
+        assert titles(suite, key) == ["after the backup"]
+        publish("continues")
+        assert titles(suite, key) == ["after the backup", "continues"]
         suite.stop()
     finally:
         own.stop()
