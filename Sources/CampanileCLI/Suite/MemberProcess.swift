@@ -45,13 +45,18 @@ struct MemberProcess: Sendable {
     for line in splitter.finish() { printer.print(name, line) }
   }
 
-  /// Returns the path of this program's executable.
-  static func ownExecutable() throws(UsageError) -> String {
+  /// Determined once, because another version may take the place of the running program.
+  private static let executablePath: String? = {
     #if os(Linux)
       if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
     #endif
-    guard let path = Bundle.main.executablePath else { throw UsageError("cannot find the executable of this program") }
-    return path
+    return Bundle.main.executablePath
+  }()
+
+  /// Returns the path of this program's executable.
+  static func ownExecutable() throws(UsageError) -> String {
+    guard let executablePath else { throw UsageError("cannot find the executable of this program") }
+    return executablePath
   }
 
   private static func describe(_ status: TerminationStatus) -> String {
