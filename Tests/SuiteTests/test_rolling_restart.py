@@ -1,6 +1,6 @@
 """`campanile up --replicas 2` replaces its processes one after another while clients call both gateways.
 
-With `CAMPANILE_TEST_FORMER_BIN`, a folder with programs of an earlier version, the suite starts with these and is upgraded.
+With `CAMPANILE_TEST_FORMER_BIN`, a folder with programs of an earlier version, the services are upgraded from that version.
 """
 
 import itertools
@@ -87,6 +87,10 @@ def program_folder(folder):
             (folder / entry.name).symlink_to(entry.resolve())
         elif entry.is_symlink() and entry.resolve().name == "campanile-suite":
             (folder / entry.name).symlink_to("campanile-suite")
+    if FORMER != BIN:
+        # `up` is of this version, because it stays while the services are replaced.
+        (folder / "campanile").unlink()
+        os.link((BIN / "campanile-suite").resolve(), folder / "campanile")
     return folder
 
 
