@@ -126,7 +126,11 @@ extension PostgreSQLConnection {
   /// Sends a statement, after BEGIN if it is the transaction's first.
   func send(_ statement: PreparedCommand, _ arguments: [SQLValue], _ command: Command) throws(StoreError) {
     try parameters.fill(arguments, statement.parameters)
-    if stage == .requested { try begin() }
+    if stage == .requested {
+      try begin()
+      // The server waits for the lane while the write continues. After a query, everything is sent at once anyway.
+      if role == .writer, !command.isWanted, command.answer == nil { try session.flushEarly() }
+    }
     try session.send(command, statement.name, parameters)
     if statement.changes { changeMark += 1 }
   }

@@ -40,8 +40,6 @@ extension PostgreSQLConnection {
     try control(.beginWriting, .begin)
     if waitingForLocks { try session.send(Command(kind: .begin), text: "SET LOCAL lock_timeout = 0") }
     try takeLane()
-    // The server waits for the lane while the write continues.
-    try session.flushEarly()
   }
 
   func control(_ statement: ControlStatement, _ kind: Command.Kind) throws(StoreError) {
