@@ -78,8 +78,8 @@ extension WriteTransaction {
     topic: String, key: String, payload: [UInt8], nowMs: Int64, trace: TraceContext? = CallScope.trace
   ) throws {
     let arguments: [SQLValue] = [.text(topic), .text(key)]
-    // Without the counters, the message has no sequence and is refused.
-    try execute(Self.countLatestSQL, arguments)
+    try execute(
+      Self.countLatestSQL, arguments, orThrow: StoreError(.corrupt, "the counters of the outbox are missing"))
     try execute(Self.deleteLatestSQL, arguments)
     try insertMessage(topic: topic, key: key, payload: payload, nowMs: nowMs, trace: trace)
   }

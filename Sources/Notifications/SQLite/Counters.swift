@@ -14,25 +14,20 @@ struct CountChange: Sendable, Hashable {
 
 extension WriteTransaction {
   /// Adds the changes of several buckets to their counts, and the sum to the user's.
-  ///
-  /// - Parameter areThere: Whether the transaction has read all these rows. If not, the server checks that they exist.
-  func addCounts(_ changes: [String: CountChange], user: String, areThere: Bool = false) throws {
+  func addCounts(_ changes: [String: CountChange], user: String) throws {
     var sum = CountChange()
     for (bucketID, change) in changes where change != CountChange() {
       try add(
         change, Self.addToBucketSQL, [.text(user), .text(bucketID)],
-        orThrow: areThere ? nil : StoreError(.corrupt, "the bucket of a notification is missing"))
+        orThrow: StoreError(.corrupt, "the bucket of a notification is missing"))
       sum += change
     }
     guard sum != CountChange() else { return }
-    try add(
-      sum, Self.addToUserSQL, [.text(user)],
-      orThrow: areThere ? nil : StoreError(.corrupt, "the row of a user is missing"))
+    try add(sum, Self.addToUserSQL, [.text(user)], orThrow: StoreError(.corrupt, "the row of a user is missing"))
   }
 
-  private func add(_ change: CountChange, _ sql: String, _ key: [SQLValue], orThrow error: StoreError?) throws {
-    let arguments: [SQLValue] = [.integer(change.notifications), .integer(change.unread)] + key
-    if let error { try execute(sql, arguments, orThrow: error) } else { try execute(sql, arguments) }
+  private func add(_ change: CountChange, _ sql: String, _ key: [SQLValue], orThrow error: StoreError) throws {
+    try execute(sql, [.integer(change.notifications), .integer(change.unread)] + key, orThrow: error)
   }
 
   private static let addToBucketSQL = """

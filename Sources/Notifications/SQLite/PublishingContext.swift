@@ -195,8 +195,7 @@ struct PublishingContext {
     defer { added = [:] }
     for (user, keys) in Dictionary(grouping: added, by: { $0.key.user }) {
       let changes = keys.map { ($0.key.bucketID, $0.value) }
-      let areThere = users[user].flatMap { $0 } != nil && keys.allSatisfy { buckets[$0.key].flatMap { $0 } != nil }
-      try transaction.addCounts(Dictionary(uniqueKeysWithValues: changes), user: user, areThere: areThere)
+      try transaction.addCounts(Dictionary(uniqueKeysWithValues: changes), user: user)
       users[user]??.notificationCount += changes.reduce(0) { $0 + $1.1.notifications }
     }
   }
