@@ -102,8 +102,12 @@ class StrictConnection(Connection):
 
     def __init__(self, reader, writer, server):
         super().__init__(reader, writer, server)
-        self.batch_now, self.tasks, self.greeted, self.floods = None, set(), False, {}
+        self.batch_now, self.tasks, self.greeted, self.floods, self.closing = None, set(), False, {}, None
         self.unread_bytes = 0  # Of messages that handlers have not read, or whose bytes were not granted again yet.
+
+    def send(self, *batch, **members):
+        """Sends nothing after the end of the connection, which may already be written."""
+        return 0 if self.closing else super().send(*batch, **members)
 
     def end(self, status, reason, message):
         """Sends an error without an id, and closes the connection."""
@@ -216,7 +220,7 @@ class StrictConnection(Connection):
             self.count("CONTROL_FLOOD")
         require(method != "rpc.prove", "FAILED_PRECONDITION", "CHALLENGE_MISSING", "rpc.hello has sent no challenge")
         require(method != "rpc.hello" or not self.greeted, "FAILED_PRECONDITION", "HELLO_REPEATED", "rpc.hello was received")
-        if method == "rpc.credit" and (call or "id" not in params):
+        if method == "rpc.credit" and call:
             require_form(is_integer(messages, 0, INT32_MAX) and is_integer(more, 0, INT32_MAX) and messages + more,
                          "a credit has messages or bytes")
         if method == "rpc.message" and call:
@@ -236,7 +240,7 @@ class StrictConnection(Connection):
             if not call.half_closed:
                 call.half_closed = True
                 super().handle(frame, size, respond)
-        elif method in NOTIFICATIONS and (call or method == "rpc.credit" and "id" not in params):
+        elif method in NOTIFICATIONS and call:
             super().handle({"method": method, "params": params}, size, respond)
         elif frame.get("id") is not None and method not in NOTIFICATIONS:
             raise RPCError("UNIMPLEMENTED", "METHOD_UNKNOWN", "no such extension", False, -32601)

@@ -337,6 +337,13 @@ def served(check, token=None, kind=StrictServer):
     asyncio.run(serve())
 
 
+def test_a_credit_of_no_open_call_is_ignored(either):
+    with Peer(either.port) as peer:
+        for members in ({}, {"params": {}}, {"params": {"messages": -1}}, {"params": {"bytes": 7}}, {"params": {"id": 9}}):
+            peer.send({"jsonrpc": "2.0", "method": "rpc.credit"} | members)
+            assert peer.call(SERVICE + "Echo", {"payload": "a"})["result"] == {"payload": "a"}
+
+
 def test_an_unknown_extension_does_not_concern_an_open_call(either):
     with Peer(either.port) as client:
         client.send({"jsonrpc": "2.0", "id": 1, "method": SERVICE + "Chat"})
@@ -390,6 +397,18 @@ def test_a_server_with_a_token_serves_only_its_owners():
             assert peer.call(SERVICE + "Echo", {"payload": "x" * 70_000})["result"]["payload"]
 
     served(check, "secret")
+
+
+def test_a_server_drains_while_it_ends_a_connection():
+    def check(port):
+        # Stays open, so that the server still reads what may arrive after its error.
+        ended.append(Peer(port))
+        ended[0].send_bytes(b"\1\0\0\1x")
+        assert reason(ended[0].receive()) == "FRAME_FLAGS_UNKNOWN" and ended[0].receive() is None
+
+    ended = []
+    served(check)
+    ended[0].close()
 
 
 def test_both_sides_speak_over_tls(pki):
