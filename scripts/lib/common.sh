@@ -65,8 +65,11 @@ need_protos() {
 }
 
 # swift_run COMMAND [OPTIONS…]: runs a command of SwiftPM. SwiftPM gives the traits of a package to the compiler in the
-# order of a hash table, and compiles everything again if that order has changed since the last build.
-swift_run() { SWIFT_DETERMINISTIC_HASHING=1 swift "$@"; }
+# order of a hash table, and compiles everything again if that order has changed since the last build. ccache keeps
+# the results of the C compiler for other clones of the repository.
+swift_run() {
+  SWIFT_DETERMINISTIC_HASHING=1 CC="$root/scripts/lib/cc" CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 swift "$@"
+}
 
 # swift_build [OPTIONS…]: builds in debug mode.
 swift_build() { swift_run build "$@"; }
@@ -127,7 +130,7 @@ release_suite() {
 # need_swift: installs the build dependencies and pins the packages.
 need_swift() {
   command -v swift >/dev/null || fail "needs Swift 6.2 or newer in PATH: https://www.swift.org/install"
-  need_debian libpq-dev libsqlite3-dev libssl-dev zlib1g-dev
+  need_debian ccache libpq-dev libsqlite3-dev libssl-dev zlib1g-dev
   # Without this, SwiftPM would resolve newer versions of transitive dependencies.
   [ "$root/Package.resolved" -nt "$root/scripts/dependencies.lock" ] || "$root/scripts/dependencies" --pin
 }
