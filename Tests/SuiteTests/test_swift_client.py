@@ -71,7 +71,8 @@ def swift(folder, *arguments, **variables):
     """Runs swift in the exported package. Returns its output."""
     done = subprocess.run(["swift", *arguments], cwd=folder, text=True, capture_output=True, timeout=BUILD_S,
                           env=environment() | variables)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    failures = re.findall(r"(?m)^✘.*", done.stdout)
+    assert done.returncode == 0, "\n".join([*failures[-20:], done.stdout[-6000:], done.stderr[-6000:]])
     return done.stdout + done.stderr
 
 
