@@ -8,7 +8,8 @@ public final class ES256PrivateKey: Sendable, CustomStringConvertible, CustomRef
   /// OpenSSL's contexts for a signature and its digest, used by one signature at a time. Creating them takes up to a
   /// tenth of the time of a signature.
   private struct Context: @unchecked Sendable {
-    // `@unchecked`: a context taken out of `idle` has a single user.
+    // `@unchecked`: the lock of `idle` lends each context to one signature at a time, and orders the transfers between
+    // threads.
     let pointer: OpaquePointer
     let digest: OpaquePointer
 
