@@ -39,20 +39,20 @@ extension ServerInterceptor {
 /// A structure instead of a function, because the types of functions differ between modules with and without the
 /// upcoming feature `NonisolatedNonsendingByDefault`.
 public struct NextHandler<Response: Sendable>: Sendable {
-  let interceptors: ArraySlice<any ServerInterceptor>
-  let handler: @Sendable (CallContext) async throws -> Response
+  let handler: InterceptedHandler<Response>
+  /// The position of the next interceptor.
+  let index: Int
 
   /// Continues the call and returns the handler's response: for a response stream, `Void` at its end. Call it at most
   /// once.
   public func callAsFunction(_ context: CallContext) async throws -> Response {
-    if interceptors.isEmpty { return try await handler(context) }
+    if index == handler.interceptors.count { return try await handler.run(context) }
     return try await intercepted(context)
   }
 
   /// A function of its own, because its frame is several times as large as that of a call of the handler.
   @inline(never)
   private func intercepted(_ context: CallContext) async throws -> Response {
-    try await interceptors[interceptors.startIndex].intercept(
-      context, next: NextHandler(interceptors: interceptors.dropFirst(), handler: handler))
+    try await handler.interceptors[index].intercept(context, next: NextHandler(handler: handler, index: index + 1))
   }
 }

@@ -4,13 +4,6 @@ import CampanileCodec
 struct ServerInterceptors: Sendable {
   let all: [any ServerInterceptor]
 
-  @inline(__always)
-  private func run<Response: Sendable>(
-    _ context: CallContext, _ handler: @escaping @Sendable (CallContext) async throws -> Response
-  ) async throws -> Response {
-    try await all[0].intercept(context, next: NextHandler(interceptors: all.dropFirst(), handler: handler))
-  }
-
   private func request<Message: ProtoMessage>(_ message: Message, _ context: CallContext) throws -> Message {
     var message = message
     for interceptor in all { message = try interceptor.intercept(request: message, context: context) }
@@ -27,44 +20,43 @@ struct ServerInterceptors: Sendable {
 
   func wrap<Q: ProtoMessage, R: ProtoMessage>(
     _ handler: @escaping @Sendable (Q, CallContext) async throws -> R
-  ) -> @Sendable (Q, CallContext) async throws -> R {
-    { message, context in
-      try await run(context) { context in
-        try response(await handler(request(message, context), context), context)
-      }
-    }
+  ) -> InterceptedMethod<Q, R> {
+    InterceptedMethod(all, request, handler, response)
   }
 
   func wrap<Q: ProtoMessage, R: ProtoMessage>(
     _ handler: @escaping @Sendable (Q, CallContext, ResponseSink<R>) async throws -> Void
   ) -> @Sendable (Q, CallContext, ResponseSink<R>) async throws -> Void {
-    { message, context, sink in
-      try await run(context) { context in
-        let sink = sink.intercepted { message in try response(message, context) }
-        try await handler(request(message, context), context, sink)
-      }
+    let method = InterceptedMethod<(Q, ResponseSink<R>), Void>(all) { input, context in
+      (try request(input.0, context), input.1.intercepted { message in try response(message, context) })
+    } _: { input, context in
+      try await handler(input.0, context, input.1)
     }
+    return { message, context, sink in try await method.call((message, sink)).begin(context) }
   }
 
   func wrap<Q: ProtoMessage, R: ProtoMessage>(
     _ handler: @escaping @Sendable (RequestStream<Q>, CallContext) async throws -> R
   ) -> @Sendable (RequestStream<Q>, CallContext) async throws -> R {
-    { stream, context in
-      try await run(context) { context in
-        let stream = stream.intercepted { message in try request(message, context) }
-        return try response(await handler(stream, context), context)
-      }
-    }
+    let method = InterceptedMethod<RequestStream<Q>, R>(
+      all,
+      { stream, context in
+        stream.intercepted { message in try request(message, context) }
+      }, handler, response)
+    return { stream, context in try await method.call(stream).begin(context) }
   }
 
   func wrap<Q: ProtoMessage, R: ProtoMessage>(
     _ handler: @escaping @Sendable (RequestStream<Q>, CallContext, ResponseSink<R>) async throws -> Void
   ) -> @Sendable (RequestStream<Q>, CallContext, ResponseSink<R>) async throws -> Void {
-    { stream, context, sink in
-      try await run(context) { context in
-        let sink = sink.intercepted { message in try response(message, context) }
-        try await handler(stream.intercepted { message in try request(message, context) }, context, sink)
-      }
+    let method = InterceptedMethod<(RequestStream<Q>, ResponseSink<R>), Void>(all) { input, context in
+      (
+        input.0.intercepted { message in try request(message, context) },
+        input.1.intercepted { message in try response(message, context) }
+      )
+    } _: { input, context in
+      try await handler(input.0, context, input.1)
     }
+    return { stream, context, sink in try await method.call((stream, sink)).begin(context) }
   }
 }

@@ -48,14 +48,29 @@ public struct MethodRegistry: Sendable {
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext) async throws -> R
   ) {
     let method = MethodReference(method)
-    var handler = handler
-    if let interceptors { handler = interceptors.wrap(handler) }
-    add(method) { [handler] call, params, environment in
+    if let interceptors { return intercepted(method, interceptors.wrap(handler)) }
+    add(method) { call, params, environment in
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
       // Nested closures would be allocated for each call.
       let task = Task.immediately(on: environment.executor) {
         do { environment.end(call, with: try await handler(request, context)) } catch { environment.end(call, error) }
+      }
+      if !call.isAnswered { call.handler = UnaryHandler(call, task) }
+    }
+  }
+
+  /// Registers a unary method behind interceptors. The call begins with them, not with one more function that waits for
+  /// them, because the task's first block of memory must hold all frames.
+  private mutating func intercepted<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodReference, _ handler: InterceptedMethod<Q, R>
+  ) {
+    add(method) { call, params, environment in
+      guard let request = environment.decode(Q.self, params, of: call) else { return }
+      let context = environment.context(of: call, method: method)
+      let intercepted = handler.call(request)
+      let task = Task.immediately(on: environment.executor) {
+        do { environment.end(call, with: try await intercepted.begin(context)) } catch { environment.end(call, error) }
       }
       if !call.isAnswered { call.handler = UnaryHandler(call, task) }
     }
