@@ -16,6 +16,7 @@ class InterceptedHandler<Response: Sendable>: @unchecked Sendable {
 final class InterceptedMethod<Input: Sendable, Response: Sendable>: Sendable {
   typealias Handler = @Sendable (Input, CallContext) async throws -> Response
 
+  /// The first of `interceptors`: with an element of an array, the frame of `begin` would be larger.
   private let first: any ServerInterceptor
   private let interceptors: [any ServerInterceptor]
   private let prepare: @Sendable (Input, CallContext) throws -> Input

@@ -50,7 +50,7 @@ public struct NextHandler<Response: Sendable>: Sendable {
     return try await intercepted(context)
   }
 
-  /// A function of its own, because its frame is several times as large as that of a call of the handler.
+  /// A function of its own, because its frame is twice as large as that of a call of the handler.
   @inline(never)
   private func intercepted(_ context: CallContext) async throws -> Response {
     try await handler.interceptors[index].intercept(context, next: NextHandler(handler: handler, index: index + 1))
