@@ -74,6 +74,16 @@ private struct Adding: ServerInterceptor {
   }
 }
 
+/// Continues each call twice.
+private struct Repeating: ServerInterceptor {
+  func intercept<Response: Sendable>(
+    _ context: CallContext, next: NextHandler<Response>
+  ) async throws -> Response {
+    _ = try await next(context)
+    return try await next(context)
+  }
+}
+
 /// Adds one to the count of every message.
 private struct Incrementing: ServerInterceptor {
   func intercept<Message: ProtoMessage>(request: Message, context: CallContext) throws -> Message {
@@ -152,6 +162,16 @@ extension Note {
       #expect(await failure { try await calls.into([1]) }?.reason == "REFUSED")
       #expect(await failure { try await DoublingCalls.counts(calls.both([1, 2])) }?.reason == "REFUSED")
     }
+  }
+
+  @Test func streamsAreContinuedOnce() async throws {
+    try await Doubling.serve(log, interceptors: [Repeating()]) { client in
+      let calls = DoublingCalls(caller: client)
+      #expect(await failure { try await DoublingCalls.counts(calls.out("", 2)) }?.reason == "INTERCEPTOR_FAILED")
+      #expect(await failure { try await calls.into([1]) }?.reason == "INTERCEPTOR_FAILED")
+      #expect(await failure { try await DoublingCalls.counts(calls.both([1])) }?.reason == "INTERCEPTOR_FAILED")
+    }
+    #expect(log.all == ["handler", "handler", "handler"])
   }
 
   @Test func handlersReceiveAddedMetadataAndPrincipal() async throws {

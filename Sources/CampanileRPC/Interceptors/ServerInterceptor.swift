@@ -44,15 +44,15 @@ public struct NextHandler<Response: Sendable>: Sendable {
   let index: Int
 
   /// Continues the call and returns the handler's response: for a response stream, `Void` at its end. Call it at most
-  /// once.
+  /// once; a stream that was continued before throws INTERNAL `INTERCEPTOR_FAILED`.
   public func callAsFunction(_ context: CallContext) async throws -> Response {
-    if index == handler.interceptors.count { return try await handler.run(context) }
+    if index == handler.interceptors.all.count { return try await handler.run(context) }
     return try await intercepted(context)
   }
 
   /// A function of its own, because its frame is twice as large as that of a call of the handler.
   @inline(never)
   private func intercepted(_ context: CallContext) async throws -> Response {
-    try await handler.interceptors[index].intercept(context, next: NextHandler(handler: handler, index: index + 1))
+    try await handler.interceptors.all[index].intercept(context, next: NextHandler(handler: handler, index: index + 1))
   }
 }

@@ -49,15 +49,6 @@ struct CallEnvironment: Sendable {
       remoteAddress: call.remoteAddress)
   }
 
-  /// Runs a stream's handler immediately on this thread until it first suspends, and then on the loop's executor.
-  func run(_ call: ServerCall, _ stream: any TaskOwner, _ body: @escaping @Sendable () async throws -> Void) {
-    let environment = self
-    let task = Task.immediately(on: executor) {
-      do { try await body() } catch { environment.end(call, error) }
-    }
-    if !call.isAnswered { stream.task = task }
-  }
-
   // Most continuations of a handler are already on its loop; one that another library resumed elsewhere hops.
 
   /// Completes the call with the handler's response.
@@ -89,11 +80,6 @@ struct CallEnvironment: Sendable {
     logger.error("a handler failed", metadata: metadata)
     return RPCError(.internalError, "internal error; see the server's log", reason: "INTERNAL")
   }
-}
-
-/// Holds a handler's task so that it can be cancelled. Used on the call's event loop.
-protocol TaskOwner: AnyObject {
-  var task: Task<Void, any Error>? { get set }
 }
 
 /// Cancels the suspended task of a unary call.
