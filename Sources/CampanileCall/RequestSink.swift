@@ -9,10 +9,14 @@ public struct RequestSink<Q: ProtoMessage>: Sendable {
   /// A sink for a call that was started.
   public init(_ call: any StreamTransport) { self.call = call }
 
-  /// Returns the sink with `interceptor` applied to each request.
-  func intercepted(_ interceptor: @escaping @Sendable (Q) throws(RPCError) -> Q) -> RequestSink {
+  /// Returns the sink with `outer` applied to each request, before the interceptor that it may have.
+  func intercepted(_ outer: @escaping @Sendable (Q) throws(RPCError) -> Q) -> RequestSink {
     var intercepted = self
-    intercepted.interceptor = interceptor
+    if let interceptor {
+      intercepted.interceptor = { request throws(RPCError) in try interceptor(outer(request)) }
+    } else {
+      intercepted.interceptor = outer
+    }
     return intercepted
   }
 

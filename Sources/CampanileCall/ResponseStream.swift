@@ -10,7 +10,7 @@ public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Failure = RPCError
 
   let raw: RawResponseStream
-  private let interceptor: (@Sendable (R) throws(RPCError) -> R)?
+  let interceptor: (@Sendable (R) throws(RPCError) -> R)?
 
   /// The responses of a call that was started.
   public init(_ call: any StreamTransport) {

@@ -76,6 +76,37 @@ private struct Failing: ClientInterceptor {
   }
 }
 
+/// Continues each call twice.
+private struct Repeating: ClientInterceptor {
+  func intercept<Response: Sendable>(_ call: OutgoingCall, next: NextCall<Response>) async throws -> Response {
+    _ = try await next(call)
+    return try await next(call)
+  }
+}
+
+/// A caller of a type that `intercepted` does not know.
+private struct Forwarding: RPCCaller {
+  let caller: any RPCCaller
+
+  func unary<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, options: CallOptions
+  ) async throws -> R { try await caller.unary(method, request, options: options) }
+
+  func serverStreaming<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, options: CallOptions
+  ) -> ResponseStream<R> { caller.serverStreaming(method, request, options: options) }
+
+  func clientStreaming<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, options: CallOptions,
+    requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void
+  ) async throws -> R { try await caller.clientStreaming(method, options: options, requests: requests) }
+
+  func bidirectional<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, options: CallOptions,
+    requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void
+  ) -> ResponseStream<R> { caller.bidirectional(method, options: options, requests: requests) }
+}
+
 /// A client's interceptors, over sockets.
 @Suite(.timeLimit(.minutes(1))) struct ClientInterceptorTests {
   private let log = ClientLog<String>()
@@ -122,6 +153,25 @@ private struct Failing: ClientInterceptor {
       let counts = try await DoublingCalls.counts(DoublingCalls(caller: caller).out("", 1))
       #expect(counts == [4, 6, 8])
     }
+  }
+
+  @Test func interceptorsOfACallersCallerChangeEveryKind() async throws {
+    try await Doubling.serve(handled) { client in
+      let caller = Forwarding(caller: client.intercepted(by: [Changing()])).intercepted(by: [Changing()])
+      let changed = try await DoublingCalls(caller: caller).all()
+      #expect(changed == [[12], [4, 6, 8, 10, 12], [1_802], (1...40).map { ($0 + 2) * 2 + 2 }])
+    }
+  }
+
+  @Test func callsWithOneResponseMayBeRepeated() async throws {
+    try await withCalls([Repeating()]) { calls in
+      _ = try await calls.one()
+      _ = try await calls.into([1])
+      #expect(handled.all == ["handler - -", "handler - -", "handler", "handler"])
+      #expect(await failure { try await DoublingCalls.counts(calls.out("", 2)) }?.reason == "INTERCEPTOR_FAILED")
+      #expect(await failure { try await DoublingCalls.counts(calls.both([1])) }?.reason == "INTERCEPTOR_FAILED")
+    }
+    #expect(handled.all.dropFirst(4) == ["handler", "handler"])
   }
 
   @Test(arguments: Failing.Place.allCases) fileprivate func errorsEndCallsOfEveryKind(place: Failing.Place) async throws

@@ -51,14 +51,23 @@ extension ClientInterceptor {
 /// The rest of an intercepted call: the interceptors that follow, and the call itself. A structure for the same reason
 /// as `NextHandler`.
 public struct NextCall<Response: Sendable>: Sendable {
-  let interceptors: ArraySlice<any ClientInterceptor>
-  let make: @Sendable (OutgoingCall) async throws -> Response
+  let inner: InterceptedCall<Response>
+  /// The position of the next interceptor.
+  let index: Int
 
-  /// Continues the call and returns its response: for a response stream, `Void` once the last response has been read.
-  /// A call with one response may be repeated; call it at most once for a stream.
+  /// Continues the call, with the method and the options of `call`. Returns its response: for a response stream, `Void`
+  /// once the last response has been read.
+  ///
+  /// A call with one response may be repeated. A stream that was continued before throws UNKNOWN `INTERCEPTOR_FAILED`.
   public func callAsFunction(_ call: OutgoingCall) async throws -> Response {
-    guard let first = interceptors.first else { return try await make(call) }
-    return try await first.intercept(call, next: NextCall(interceptors: interceptors.dropFirst(), make: make))
+    if index == inner.interceptors.count { return try await inner.make(call) }
+    return try await intercepted(call)
+  }
+
+  /// A function of its own, because its frame is larger than that of the call itself.
+  @inline(never)
+  private func intercepted(_ call: OutgoingCall) async throws -> Response {
+    try await inner.interceptors[index].intercept(call, next: NextCall(inner: inner, index: index + 1))
   }
 }
 

@@ -1,40 +1,50 @@
 import CampanileBase
+import CampanileCodec
 import Synchronization
 
-/// A streaming call whose interceptors run in a task of their own, from before its start until its last response is
-/// read.
-final class InterceptedStream: StreamTransport {
+/// A call with a response stream, whose interceptors run in a task of their own, from before its start until its last
+/// response is read.
+final class InterceptedStream<R: ProtoMessage>: InterceptedCall<Void>, StreamTransport, @unchecked Sendable {
+  typealias Open = @Sendable (InterceptedStream, OutgoingCall) throws -> ResponseStream<R>
+
+  /// A structure, because a function in an `Optional` is allocated again each time it is moved.
+  private struct Opening { let open: Open }
+
+  /// Opens the call, once; nil afterwards, so that what it holds is released.
+  private let opening: Mutex<Opening?>
   /// The call that the interceptors have started, with the options that they chose; nil if they refused it.
-  private let started = OneShot<(owner: StreamOwner, call: OutgoingCall)?>()
+  private let started = OneShot<(responses: ResponseStream<R>, call: OutgoingCall)?>()
   /// The end of that call, once it has been read.
   private let ended = OneShot<StreamEvent>()
   /// The end of the call after the interceptors.
   private let outcome = OneShot<StreamEvent>()
   private let task = OneShot<Task<Void, any Error>>()
 
-  var call: OutgoingCall? { started.known??.call }
+  init(_ intercepted: InterceptedCaller, _ open: @escaping Open) {
+    opening = Mutex(Opening(open: open))
+    super.init(intercepted)
+  }
+
+  private var owner: StreamOwner? { started.known??.responses.raw.owner }
 
   /// Runs the interceptors, on this thread until they first suspend.
-  func run(_ interceptors: @escaping @Sendable () async throws(RPCError) -> Void) {
+  func begin(_ call: OutgoingCall) {
     let task = Task.immediately {
       do throws(RPCError) {
-        try await interceptors()
-        outcome.set(.finished([]))
+        try await run(call)
+        finish()
       } catch {
         // The call itself may be open, if an interceptor did not wait for it.
         finish(with: error)
       }
-      started.set(nil)
     }
     self.task.set(task)
     if ended.known != nil { task.cancel() }
   }
 
-  /// Waits for the end of the call, which its reader reports. Throws the error that ended it.
-  func follow(_ owner: StreamOwner, _ call: OutgoingCall) async throws(RPCError) {
-    guard started.set((owner, call)) else {
-      throw RPCError(.unknown, "the stream has ended, or was started before", reason: "INTERCEPTOR_FAILED")
-    }
+  /// Starts the call and waits for its end, which its reader reports. Throws the error that ended it.
+  override func make(_ call: OutgoingCall) async throws {
+    let owner = try start(call)
     // An interceptor may cancel the call, for example after a time limit of its own.
     let end = await withTaskCancellationHandler {
       await ended.value()
@@ -45,9 +55,28 @@ final class InterceptedStream: StreamTransport {
     if case .failed(let error) = end { throw error }
   }
 
+  /// A function of its own, so that its frame is released before the wait for the end.
+  @inline(never)
+  private func start(_ call: OutgoingCall) throws -> StreamOwner {
+    if let opening = takeOpening() {
+      let responses = try opening.open(self, call)
+      if started.set((responses, call)) { return responses.raw.owner }
+    }
+    throw RPCError(.unknown, "the stream has ended, or was started before", reason: "INTERCEPTOR_FAILED")
+  }
+
+  @discardableResult
+  private func takeOpening() -> Opening? { opening.withLock { $0.take() } }
+
+  /// Passes a response through the interceptors of the call itself, and then through these.
+  func received(_ message: R) throws(RPCError) -> R {
+    guard case .some(.some(let (responses, call))) = started.known else { return message }
+    return try response(responses.interceptor?(message) ?? message, call)
+  }
+
   func next() async -> StreamEvent {
     await withTaskCancellationHandler {
-      if let owner = await started.value()?.owner {
+      if let owner = await started.value()?.responses.raw.owner {
         let event = await owner.call.next()
         if case .message = event { return event }
         ended.set(event)
@@ -59,7 +88,7 @@ final class InterceptedStream: StreamTransport {
   }
 
   func send(_ message: [UInt8]) async -> RPCError? {
-    guard let owner = await started.value()?.owner else {
+    guard let owner = await started.value()?.responses.raw.owner else {
       return RPCError(.cancelled, "the call has already ended", reason: "CALL_ENDED")
     }
     return await owner.call.send(message)
@@ -70,16 +99,25 @@ final class InterceptedStream: StreamTransport {
     task.known?.cancel()
   }
 
+  @inline(never)
+  private func finish() {
+    takeOpening()
+    outcome.set(.finished([]))
+    started.set(nil)
+  }
+
+  @inline(never)
   private func finish(with error: RPCError) {
+    takeOpening()
     outcome.set(.failed(error))
     ended.set(.failed(error))
     started.set(nil)
-    started.known??.owner.call.cancel(error)
+    owner?.call.cancel(error)
   }
 }
 
 /// A value that is set once, for which tasks wait.
-private final class OneShot<Value: Sendable>: Sendable {
+private struct OneShot<Value: Sendable>: ~Copyable, Sendable {
   private enum State {
     case unknown([UnsafeContinuation<Value, Never>])
     case known(Value)
