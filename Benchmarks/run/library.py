@@ -20,19 +20,21 @@ SCRATCH = ROOT / "Benchmarks" / ".build" / "library"
 # By folder; a folder must not have the name of a package.
 SERVICES = {"Campanile": "Campanile", "GRPC": "grpc-swift-2", "HTTP": "Hummingbird"}
 GREET = {"jsonrpc": "2.0", "id": "@ID@", "method": "hello.v1.HelloService/Greet", "params": {"name": "Ada"}}
+# A stream that ends at once.
+COUNT_DOWN = {**GREET, "method": "hello.v1.HelloService/CountDown", "params": {"from": 0}}
 CALLS = 20_000
 # Has a program write its port at once.
 LINES = ["stdbuf", "-oL"]
 
 
-def build(name, *flags):
-    subprocess.run(["swift", "build", "--package-path", FOLDER / name, "--scratch-path", SCRATCH / name, "--product", "Hello", *flags], check=True,
+def build(name, *flags, product="Hello"):
+    subprocess.run(["swift", "build", "--package-path", FOLDER / name, "--scratch-path", SCRATCH / name, "--product", product, *flags], check=True,
                    stdout=sys.stderr)
-    return SCRATCH / name / ("release" if flags else "debug") / "Hello"
+    return SCRATCH / name / ("release" if flags else "debug") / product
 
 
-def released(name):
-    return build(name, *os.environ["CAMPANILE_RELEASE_FLAGS"].split())
+def released(name, product="Hello"):
+    return build(name, *os.environ["CAMPANILE_RELEASE_FLAGS"].split(), product=product)
 
 
 def lines_of_code(name):
@@ -108,33 +110,58 @@ def interceptors(rows, _):
     for index, count in ((1, "one"), (2, "five")):
         rows.add_pairs(f"Greet with {count} no-op interceptor{'s' if index > 1 else ''}, S (baseline: none)",
                        [(turn[index], turn[0]) for turn in pairs], "calls/s")
-    with tempfile.TemporaryDirectory() as folder:
-        stripped = pathlib.Path(folder) / "program"
-        subprocess.run(["strip", "--strip-debug", "-o", stripped, program], check=True)
-        for what, unit, tool, pattern in (
-                ("instructions", "instr.", ["callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={reading(stripped)}"],
-                 r"Collected : ([\d,]+)"),
-                ("allocations", "alloc.", ["memcheck", "--leak-check=no"], r"total heap usage: ([\d,]+) allocs")):
-            none, *more = (cost_of_call(stripped, count, tool, pattern) for count in (0, 1, 2, 5))
+    caller = released("Campanile", "HelloCalls")
+    with tempfile.TemporaryDirectory() as folder, peer(*LINES, program, 0) as (port, ):
+        server, client = (pathlib.Path(folder) / path.name for path in (program, caller))
+        for copy, original in ((server, program), (client, caller)):
+            subprocess.run(["strip", "--strip-debug", "-o", copy, original], check=True)
+        instructions = ["callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={reading(server)}"], r"Collected : ([\d,]+)"
+        allocations = ["memcheck", "--leak-check=no"], r"total heap usage: ([\d,]+) allocs"
+        counts = {
+            "instructions of the server, Greet": ("instr.", lambda count: serving(server, count, GREET, *instructions)),
+            "allocations of the server, Greet": ("alloc.", lambda count: serving(server, count, GREET, *allocations)),
+            "allocations of the server, CountDown": ("alloc.", lambda count: serving(server, count, COUNT_DOWN, *allocations)),
+            "allocations of the client, Greet": ("alloc.", lambda count: calling(client, port, count, "Greet", *allocations)),
+            "allocations of the client, CountDown": ("alloc.", lambda count: calling(client, port, count, "CountDown", *allocations))}
+        for what, (unit, measured) in counts.items():
+            none, *more = map(measured, (0, 1, 2, 5))
             for count, found in zip(("one", "two", "five"), more):
-                rows.add(f"  {what} a call with {count} (baseline: none)", found, unit, none)
+                rows.add(f"  {what}, a call with {count} (baseline: none)", found, unit, none)
 
 
-def cost_of_call(program, interceptor_count, tool, pattern):
+def serving(program, interceptor_count, call, tool, pattern):
     """Returns what one of Valgrind's tools counts while the server handles a call: the difference of two runs, without the start."""
     totals = []
     for rounds in (50, 100):
-        process = subprocess.Popen(
-            [*LINES, "valgrind", f"--tool={tool[0]}", *tool[1:], program, str(interceptor_count)], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=ENVIRONMENT, text=True)
+        process = valgrind(tool, program, interceptor_count)
         with Peer(int(process.stdout.readline()), timeout_s=60) as link:
             for _ in range(rounds):
-                link.send_bytes(b"".join(Peer.frame(GREET | {"id": number}) for number in range(16)))
+                link.send_bytes(b"".join(Peer.frame(call | {"id": number}) for number in range(16)))
                 for _ in range(16):
                     assert "result" in link.receive()
         process.terminate()
-        totals.append(int(re.search(pattern, process.communicate()[1])[1].replace(",", "")))
+        totals.append(counted(process, pattern))
     return (totals[1] - totals[0]) / (50 * 16)
+
+
+def calling(program, port, interceptor_count, method, tool, pattern):
+    """Returns what one of Valgrind's tools counts while the client makes a call: the difference of two runs, without the start."""
+    totals = []
+    for calls in (500, 1_000):
+        process = valgrind(tool, program, port, interceptor_count, calls, method)
+        totals.append(counted(process, pattern))
+        if process.returncode:
+            raise RuntimeError(f"the client failed with {process.returncode}")
+    return (totals[1] - totals[0]) / 500
+
+
+def valgrind(tool, program, *arguments):
+    return subprocess.Popen([*LINES, "valgrind", f"--tool={tool[0]}", *tool[1:], program, *map(str, arguments)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, env=ENVIRONMENT, text=True)
+
+
+def counted(process, pattern):
+    return int(re.search(pattern, process.communicate(timeout=300)[1])[1].replace(",", ""))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+func program(_ name: String, path: String) -> Target {
+  .executableTarget(
+    name: name,
+    dependencies: [
+      .product(name: "CampanileBase", package: "campanile"), .product(name: "CampanileCodec", package: "campanile"),
+      .product(name: "CampanileRPC", package: "campanile"), .product(name: "NIOPosix", package: "swift-nio"),
+    ],
+    path: path,
+    plugins: [.plugin(name: "CampanileGenerator", package: "campanile")])
+}
+
 let package = Package(
   name: "hello",
   platforms: [.macOS(.v15)],
@@ -8,14 +19,5 @@ let package = Package(
     .package(name: "campanile", path: "../../..", traits: ["RPC"]),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
   ],
-  targets: [
-    .executableTarget(
-      name: "Hello",
-      dependencies: [
-        .product(name: "CampanileBase", package: "campanile"), .product(name: "CampanileCodec", package: "campanile"),
-        .product(name: "CampanileRPC", package: "campanile"), .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      path: "Sources",
-      plugins: [.plugin(name: "CampanileGenerator", package: "campanile")])
-  ]
+  targets: [program("Hello", path: "Sources"), program("HelloCalls", path: "Client")]
 )
