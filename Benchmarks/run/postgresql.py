@@ -251,6 +251,8 @@ def alone(rows, _):
                        turns(lambda: here.store(CLIENTS)[0], lambda: here.batches(CLIENTS)), "writes/s", ratio_at_least=0.9)
         rows.add_pairs("store: write, one in flight (baseline: pgbench, one)",
                        turns(lambda: here.store(1)[0], lambda: here.batches(1)), "writes/s", ratio_at_least=0.33)
+        rows.add_pairs("store: one write (baseline: a bare commit)", turns(lambda: 1_000 / here.store(1)[0], here.bare_ms, runs=3), "ms",
+                       ratio_at_most=3)
         here.measure(rows, "alone", 0.8, 0.65)
         rows.add_pairs("alone: one publication, p50 (baseline: a bare commit)",
                        turns(lambda: here.publications(1)[1], here.bare_ms, runs=3), "ms", ratio_at_most=3)
