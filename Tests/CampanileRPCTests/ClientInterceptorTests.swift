@@ -155,7 +155,7 @@ private struct Forwarding: RPCCaller {
     }
   }
 
-  @Test func interceptorsOfACallersCallerChangeEveryKind() async throws {
+  @Test func wrappedCallersKeepTheirInterceptors() async throws {
     try await Doubling.serve(handled) { client in
       let caller = Forwarding(caller: client.intercepted(by: [Changing()])).intercepted(by: [Changing()])
       let changed = try await DoublingCalls(caller: caller).all()

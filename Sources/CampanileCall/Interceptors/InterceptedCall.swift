@@ -29,7 +29,7 @@ class InterceptedCall<Response: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Returns what passes the messages of a request stream through the interceptors.
+  /// Returns `requests` with a sink that passes each message through the interceptors.
   final func intercepted<Q: ProtoMessage>(
     _ requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void, _ call: OutgoingCall
   ) -> @Sendable (RequestSink<Q>) async throws -> Void {

@@ -5,6 +5,8 @@ import Synchronization
 /// A call with a response stream, whose interceptors run in a task of their own, from before its start until its last
 /// response is read.
 final class InterceptedStream<R: ProtoMessage>: InterceptedCall<Void>, StreamTransport, @unchecked Sendable {
+  // `@unchecked` as its superclass: it has constants of `Sendable` types only.
+
   typealias Open = @Sendable (InterceptedStream, OutgoingCall) throws -> ResponseStream<R>
 
   /// A structure, because a function in an `Optional` is allocated again each time it is moved.
