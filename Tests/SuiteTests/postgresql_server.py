@@ -57,8 +57,9 @@ class Server:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.folder, timeout=120).stdout
 
     def stop(self):
-        """Ends all processes of the server at once, as a crash would."""
-        self.run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
+        """Ends all processes of the server at once, as a crash would. Does nothing if the server has ended."""
+        if (self.folder / "data" / "postmaster.pid").exists():
+            self.run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
 
 
 def main(command):
