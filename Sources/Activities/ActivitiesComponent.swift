@@ -189,7 +189,7 @@ public final class ActivitiesComponent: Sendable {
   /// Every process runs it. Returns at once on SQLite.
   public func runFollowing() async { await delivery.follow() }
 
-  /// Sends pushes until the task is cancelled.
+  /// Sends pushes until the task is cancelled, and then waits up to 5 s for the responses to those in flight.
   public func runDelivery() async { await delivery.run() }
 
   /// Deletes expired rows in small batches that never block writers for long. Call it about once a minute.
@@ -206,10 +206,10 @@ public final class ActivitiesComponent: Sendable {
   /// Ends the watches with UNAVAILABLE so that a drain does not wait for them.
   public func endWatches() { activities.endWatches() }
 
-  /// Ends the watches, waits up to `drainTimeoutMs` for the responses to pushes in flight, and closes the store.
-  public func close(drainTimeoutMs: Int64 = 5_000) async {
+  /// Ends the watches, and closes the connections to APNs and the store. Call it after `runDelivery` has ended.
+  public func close() async {
     endWatches()
-    await delivery.finish(timeoutMs: drainTimeoutMs)
+    delivery.close()
     await store.close()
   }
 }

@@ -127,7 +127,7 @@ import Testing
     }
 
     func close() async {
-      await running.finish(timeoutMs: 0)
+      running.close()
       await store.close()
     }
   }

@@ -203,6 +203,14 @@ final class DeliveryHarness: Sendable {
   /// Runs rounds and returns the payloads that were sent.
   func sendTexts() async throws -> [String] { try await send().map { String(decoding: $0.payload, as: UTF8.self) } }
 
+  /// Accepts the requests since the last call. Returns their payloads.
+  func acceptAll() -> [String] {
+    let requests = sender.takeRequests()
+    for request in requests { sender.answer(request, status: 200) }
+    delivery.notifier.signal.notify()
+    return requests.map { String(decoding: $0.payload, as: UTF8.self) }
+  }
+
   func count(_ table: String) throws -> Int64 {
     try store.readSingleBlocking { try $0.queryOne("SELECT count(*) FROM \(table)") { try $0.integer(0) } } ?? -1
   }

@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileStore
 import ServiceTesting
 import TestSupport
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @testable import Activities
 
 /// Two processes on one database of PostgreSQL, of which one delivers at a time.
-@Suite(.enabled(if: TestStore.usesPostgreSQL)) struct DeliveryTakeoverTests {
+@Suite(.enabled(if: TestStore.usesPostgreSQL), .timeLimit(.minutes(1))) struct DeliveryTakeoverTests {
   @Test("the next process sends what others have queued and taken, also for an app that it has not seen")
   func nextProcessContinues() async throws {
     let first = try await DeliveryHarness()
@@ -22,11 +23,7 @@ import Testing
     let work = Task { await second.running.run() }
     var texts: [String] = []
     try await eventually("all pushes are sent and settled") {
-      for request in second.sender.takeRequests() {
-        texts.append(String(decoding: request.payload, as: UTF8.self))
-        second.sender.answer(request, status: 200)
-      }
-      second.delivery.notifier.signal.notify()
+      texts += second.acceptAll()
       return try second.count("pushes") == 0
     }
     #expect(texts.filter { $0 != "other" } == ["1", "2", "3"] && texts.count == 4)
@@ -45,11 +42,65 @@ import Testing
     #expect(try await second.sendTexts() == ["1"])
     await second.close()
     let work = Task { await first.running.run() }
-    try await eventually("the push is sent again") {
-      first.sender.takeRequests().map { String(decoding: $0.payload, as: UTF8.self) } == ["1"]
-    }
+    try await eventually("the push is sent again") { first.acceptAll() == ["1"] }
     work.cancel()
     await work.value
     await first.remove()
+  }
+
+  @Test("a process that stops waits 5 s for APNs, and another one sends the push again")
+  func stoppingProcessDoesNotWaitForever() async throws {
+    let first = try await DeliveryHarness()
+    try await first.enqueue(first.order("a1", .alert, "1"))
+    let work = Task { await first.running.run() }
+    try await eventually("the push is in flight") { first.sender.takeRequests().count == 1 }
+    work.cancel()
+    let time = Task {
+      while !Task.isCancelled {
+        first.clock.advance(ms: 1_000)
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+    await work.value
+    time.cancel()
+    await first.close()
+    let second = try await DeliveryHarness(folder: first.folder, clock: first.clock)
+    try await eventually("the push is sent again") { try await second.sendTexts() == ["1"] }
+    await second.remove()
+  }
+
+  @Test("a process that stops settles what it has in flight before another one takes over")
+  func stoppingProcessSettlesFirst() async throws {
+    let first = try await DeliveryHarness()
+    let second = try await DeliveryHarness(folder: first.folder, clock: first.clock)
+    func work(_ harness: DeliveryHarness) -> Task<Void, Never> {
+      Task { await harness.store.whileHolding("background") { await harness.running.run() } }
+    }
+    try await first.enqueue(first.order("a1", .alert, "1"))
+    let firstWork = work(first)
+    var sent: [PushRequest] = []
+    try await eventually("the push is in flight") {
+      sent += first.sender.takeRequests()
+      return sent.count == 1
+    }
+    let secondWork = work(second)
+    try await second.enqueue(second.order("a1", .alert, "2"))
+    firstWork.cancel()
+    // More than the 2 s after which a process looks again for a free lease.
+    try await Task.sleep(for: .seconds(3))
+    #expect(second.sender.takeRequests().isEmpty)
+    first.sender.answer(sent[0], status: 200)
+    first.delivery.notifier.signal.notify()
+    await firstWork.value
+    var texts: [String] = []
+    try await eventually("the other process continues") {
+      texts += second.acceptAll()
+      return try second.count("pushes") == 0
+    }
+    #expect(texts == ["2"])
+    secondWork.cancel()
+    await secondWork.value
+    await first.close()
+    await second.remove()
   }
 }

@@ -94,7 +94,7 @@ final class PushDispatcher: Sendable {
   /// - Parameter prepare: Runs before the first round.
   func run(prepare: () async throws -> Void = {}) async {
     // A process that has delivered in the meantime may have left pushes behind.
-    state.withLock { $0.mustRecover = true }
+    state.withLock { ($0.mustRecover, $0.isDraining) = (true, false) }
     var isPrepared = false
     await notifier.signal.runRounds(
       retryMs: limits.pollMs, failed: { environment.log("delivery round failed: \($0)") }
@@ -111,12 +111,17 @@ final class PushDispatcher: Sendable {
     let endMs = environment.steadyMs() + max(0, timeoutMs)
     while inFlightCount > 0, environment.steadyMs() < endMs {
       do {
-        if try await round() == 0 { try await notifier.signal.wait(timeoutMs: max(1, min(50, limits.pollMs))) }
+        if try await round() == 0 { try await notifier.signal.wait(timeoutMs: Self.drainPauseMs) }
+      } catch let error as StoreError where error.code != .interrupted && error.code != .closed {
+        // Not because of the lease, so a later round may succeed.
+        try? await Task.sleep(for: .milliseconds(Self.drainPauseMs))
       } catch {
         return
       }
     }
   }
+
+  private static let drainPauseMs: Int64 = 50
 
   /// Runs one round.
   ///

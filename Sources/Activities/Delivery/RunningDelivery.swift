@@ -25,13 +25,19 @@ final class RunningDelivery: Sendable {
     self.caller = caller
   }
 
-  /// Sends pushes until the task is cancelled.
+  /// Sends pushes until the task is cancelled, and then waits up to 5 s for the responses to those in flight.
   func run() async {
     await dispatcher.run { [delivery, store] in
       // Another process may have delivered in the meantime.
       if store.isShared { try await delivery.learn(store) }
     }
+    // Before the lease is free: a process that took over would send again what is in flight. A task of its own, because
+    // this one is cancelled.
+    await Task { [dispatcher] in await dispatcher.drain(timeoutMs: Self.drainTimeoutMs) }.value
   }
+
+  /// Shorter than a lease, which is not extended meanwhile.
+  private static let drainTimeoutMs: Int64 = 5_000
 
   var addedKeys: AddedKeys { AddedKeys(delivery: delivery, store: store) }
 
@@ -55,9 +61,8 @@ final class RunningDelivery: Sendable {
   private static let followMs: Int64 = 2_000
   private static let roundsPerLoad = 30
 
-  /// Waits for outstanding responses, then closes the connections. Call it after `run` has ended.
-  func finish(timeoutMs: Int64) async {
-    await dispatcher.drain(timeoutMs: timeoutMs)
+  /// Closes the connections. Call it after `run` has ended.
+  func close() {
     sender.shutDown()
     caller.shutDown()
   }
