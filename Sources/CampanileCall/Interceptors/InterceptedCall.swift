@@ -6,7 +6,7 @@ import CampanileCodec
 /// A class, because a unary call then allocates nothing else for its interceptors. A closure would be one more function
 /// that waits, and a block of a task's memory holds few of them.
 class InterceptedCall<Response: Sendable>: @unchecked Sendable {
-  // `@unchecked`: subclasses have constants of `Sendable` types only.
+  // `@unchecked`: subclasses have constants of `Sendable` types only, or say why their variables are safe.
   /// At least one.
   final let interceptors: [any ClientInterceptor]
   final let caller: any RPCCaller

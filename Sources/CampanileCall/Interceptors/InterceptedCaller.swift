@@ -23,27 +23,13 @@ struct InterceptedCaller: RPCCaller {
   func serverStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ request: Q, options: CallOptions
   ) -> ResponseStream<R> {
-    stream(OutgoingCall(method: method, options: options)) { stream, call in
-      try stream.caller.serverStreaming(
-        call.method, stream.request(request, call), options: stream.remaining(call))
-    }
+    InterceptedServerStream(self, OutgoingCall(method: method, options: options), request).begin()
   }
 
   func bidirectional<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, options: CallOptions,
     requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void
   ) -> ResponseStream<R> {
-    stream(OutgoingCall(method: method, options: options)) { stream, call in
-      stream.caller.bidirectional(
-        call.method, options: stream.remaining(call), requests: stream.intercepted(requests, call))
-    }
-  }
-
-  private func stream<R: ProtoMessage>(
-    _ call: OutgoingCall, _ open: @escaping InterceptedStream<R>.Open
-  ) -> ResponseStream<R> {
-    let stream = InterceptedStream(self, open)
-    stream.begin(call)
-    return ResponseStream(stream) { message throws(RPCError) in try stream.received(message) }
+    InterceptedBidirectionalStream(self, OutgoingCall(method: method, options: options), requests).begin()
   }
 }
