@@ -35,12 +35,14 @@ def put_large(link, content, frames):
     started = time.monotonic()
     upload = link.create_upload("phone", content, recordType="NotificationsData")["id"]
     identifier = link.open("UploadsService/UploadContent")
-    plain = link.socket
-    plain.sendall(Link.frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {"start": {"uploadId": upload}}}}))
-    credit = Credit(messages=31)
-    for part in frames:
+    plain, credit = link.socket, Credit()
+    start = Link.frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {"start": {"uploadId": upload}}}})
+    for part in (start, *frames):
         while not credit.allows:
-            credit.add(link.receive()["params"])
+            granted = link.receive()["params"]
+            # Without an id it is the connection's, which suffices.
+            if "id" in granted:
+                credit.add(granted)
         plain.sendall(part)
         credit.take(len(part) - 4)
     link.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": identifier}})
