@@ -65,12 +65,15 @@ PLANTED = {
         lambda f: edit(f / LOCK, "https://github.com/apple/swift-atomics.git", "https://github.com/apple/swift-atomics.git benchmarks"),
         "swift-atomics is marked"),
     "a range of versions": (
-        lambda f: edit(f / "Package.swift", f'{NIO}", exact:', f'{NIO}", from:'), "Package.swift: swift-nio has no exact version"),
+        lambda f: edit(f / "Benchmarks/Package.swift", f'{NIO}", exact:', f'{NIO}", from:'),
+        "Benchmarks/Package.swift: swift-nio has no version in the form exact"),
+    "a version that applications cannot change": (
+        lambda f: edit(f / "Package.swift", f'{NIO}", from:', f'{NIO}", exact:'), "Package.swift: swift-nio has no version in the form from"),
     "a branch in a manifest": (
         lambda f: edit(f / "Benchmarks/Package.swift", f'{NIO}", exact: "2.101.2"', f'{NIO}", branch: "main"'),
-        "Benchmarks/Package.swift: swift-nio has no exact version"),
+        "Benchmarks/Package.swift: swift-nio has no version in the form exact"),
     "another version in a manifest": (
-        lambda f: edit(f / "Package.swift", f'{NIO}", exact: "2.101.2"', f'{NIO}", exact: "2.101.1"'),
+        lambda f: edit(f / "Package.swift", f'{NIO}", from: "2.101.2"', f'{NIO}", from: "2.101.1"'),
         "Package.swift: swift-nio 2.101.1, the lock has 2.101.2"),
     "a malformed line": (lambda f: edit(f / LOCK, "swift-atomics 1.3.0", "swift-atomics  1.3.0"), "not IDENTITY VERSION URL"),
     "a duplicate package": (lambda f: edit(f / LOCK, "swift-asn1 1.7.4", "swift-atomics 1.3.0"), "not IDENTITY VERSION URL, or there twice"),

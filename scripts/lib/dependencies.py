@@ -56,18 +56,19 @@ def resolution_faults(root, lock, folder=""):
 
 
 def manifest_faults(root, lock):
-    """Yields the requirements of the manifests without an exact version, or with one that differs from the lock."""
+    """Yields the requirements of the manifests with another version than the lock. Only the package itself, on which
+    applications depend, may allow newer versions."""
     for name in MANIFESTS:
         manifest = root / name
         if not manifest.exists():
             continue
         for asked in re.finditer(r'\burl:\s*"(https?:[^"]+)"\s*,\s*([^\n)]*)', manifest.read_text()):
-            url, exact = asked[1], re.match(r'exact:\s*"([^"]+)"', asked[2])
-            package = identity(url)
-            if not exact:
-                yield f"{name}: {package} has no exact version: {asked[2].strip()}"
-            elif package not in lock or lock[package][0] != exact[1]:
-                yield f"{name}: {package} {exact[1]}, the lock has {lock.get(package, ('none',))[0]}"
+            form = "from" if name == "Package.swift" else "exact"
+            package, version = identity(asked[1]), re.match(rf'(?:\.upToNextMinor\()?{form}:\s*"([^"]+)"', asked[2])
+            if not version:
+                yield f"{name}: {package} has no version in the form {form}: {asked[2].strip()}"
+            elif package not in lock or lock[package][0] != version[1]:
+                yield f"{name}: {package} {version[1]}, the lock has {lock.get(package, ('none',))[0]}"
 
 
 def faults(root):
