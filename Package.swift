@@ -18,6 +18,7 @@ let products = [
   "swift-argument-parser": ["ArgumentParser"],
   "swift-collections": ["DequeModule", "HeapModule"],
   "swift-configuration": ["Configuration"],
+  "swift-distributed-tracing": ["InMemoryTracing", "Tracing"],
   "swift-log": ["Logging"],
   "swift-metrics": ["CoreMetrics", "Metrics", "MetricsTestKit"],
   "swift-nio": ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix", "NIOTLS"],
@@ -32,7 +33,10 @@ let products = [
 ]
 
 /// The traits that need a package, if `Server` is not the only one.
-let traits = ["swift-log": "RPC", "swift-nio": "RPC", "swift-nio-ssl": "TLS", "swift-protobuf": "RPC"]
+let traits = [
+  "swift-distributed-tracing": "Integrations", "swift-log": "RPC", "swift-metrics": "Integrations", "swift-nio": "RPC",
+  "swift-nio-ssl": "TLS", "swift-protobuf": "RPC", "swift-service-lifecycle": "Integrations",
+]
 
 /// Returns the dependencies with these names: products in the table above, otherwise targets of this package.
 func dependencies(_ names: [String]) -> [Target.Dependency] {
@@ -83,6 +87,9 @@ let libraries: [Target] = [
     "CampanileRPC", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore",
     "NIOPosix", "NIOSSL"),
   library("CampanileHealthReflection", uses: "CampanileBase", "CampanileCodec", "CampanileRPC"),
+  library(
+    "CampanileIntegrations", uses: "CampanileBase", "CampanileRPC", "CoreMetrics", "Logging", "ServiceLifecycle",
+    "Tracing"),
   library(
     "CampanileTesting", uses: "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileRPC", "Logging"),
   library("CampanileAPI", uses: "CampanileBase", "CampanileMessages", "CampanileRPC"),
@@ -226,6 +233,9 @@ let testTargets = [
     "CampanileHealthReflectionTests", uses: "CampanileAPI", "CampanileBase", "CampanileHealthReflection",
     "CampanileRPC", "CampanileTesting", "Echo", "TestSupport"),
   tests(
+    "CampanileIntegrationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileIntegrations", "CampanileRPC",
+    "Echo", "InMemoryTracing", "Logging", "MetricsTestKit", "ServiceLifecycle", "TestSupport", "Tracing"),
+  tests(
     "CampanileJSONTests", uses: "CampanileJSON", "TestSupport"),
   tests(
     "CampanileLoadTests", uses: "CampanileAPI", "CampanileBase", "CampanileJSON", "CampanileLoad", "CampanileRPC",
@@ -265,8 +275,8 @@ let package = Package(
   // other package. The package in Benchmarks imports most of them.
   products: [
     "CampanileAPI", "CampanileBase", "CampanileCall", "CampanileCodec", "CampanileCrypto",
-    "CampanileHealthReflection", "CampanileJSON", "CampanileMessages", "CampanilePostgreSQL", "CampanileRPC",
-    "CampanileServer", "CampanileStore", "CampanileTesting", "Notifications",
+    "CampanileHealthReflection", "CampanileIntegrations", "CampanileJSON", "CampanileMessages", "CampanilePostgreSQL",
+    "CampanileRPC", "CampanileServer", "CampanileStore", "CampanileTesting", "Notifications",
   ].map { .library(name: $0, targets: [$0]) } + [
     .plugin(name: "CampanileGenerator", targets: ["CampanileGenerator"]),
     .plugin(name: "GenerateCampanile", targets: ["GenerateCampanile"]),
@@ -280,14 +290,20 @@ let package = Package(
       name: "TLS", description: "TLS for CampanileRPC: needs swift-nio-ssl, which builds BoringSSL.",
       enabledTraits: ["RPC"]),
     .trait(
+      name: "Integrations",
+      description:
+        "CampanileIntegrations: needs swift-distributed-tracing, swift-metrics, swift-service-lifecycle.",
+      enabledTraits: ["RPC"]),
+    .trait(
       name: "Server", description: "Everything but the libraries of clients, with the packages that it needs.",
-      enabledTraits: ["RPC", "TLS"]),
+      enabledTraits: ["Integrations", "RPC", "TLS"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(
       url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "CommandLineArguments"]),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),

@@ -20,13 +20,13 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     // Without the trait TLS, so that BoringSSL is not built.
-    .package(name: "campanile", path: "..", traits: ["RPC"]),
+    .package(name: "campanile", path: "..", traits: ["Integrations"]),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
   targets: [
     example("hello", uses: "CampanileHealthReflection"),
-    example("service", uses: "CampanileHealthReflection", "Logging", "ServiceLifecycle"),
+    example("service", uses: "CampanileHealthReflection", "CampanileIntegrations", "Logging", "ServiceLifecycle"),
     example("chat"),
     example("file-transfer", uses: "CampanileCrypto"),
     example("interceptor", uses: "Logging"),

@@ -1,5 +1,6 @@
 import CampanileBase
 import CampanileRPC
+import Synchronization
 
 /// Refuses calls without a known key, and gives the handler the key's principal.
 struct Keys: ServerInterceptor {
@@ -24,6 +25,42 @@ struct WithKey: ClientInterceptor {
   func intercept<Response: Sendable>(_ call: OutgoingCall, next: NextCall<Response>) async throws -> Response {
     var call = call
     call.options.metadata.set(key, for: "x-key")
+    return try await next(call)
+  }
+}
+
+/// Refuses the first call before its handler has run, as a busy server would.
+final class BusyAtFirst: ServerInterceptor {
+  private let hasRefused = Atomic(false)
+
+  func intercept<Response: Sendable>(
+    _ context: CallContext, next: NextHandler<Response>
+  ) async throws -> Response {
+    guard hasRefused.exchange(true, ordering: .relaxed) else {
+      print("refusing \(context.method.name)")
+      throw RPCError(.resourceExhausted, "too many calls", reason: "BUSY", retryAfterMs: 20, processed: false)
+    }
+    return try await next(context)
+  }
+}
+
+/// Repeats unary calls that a busy server has not processed or that may run twice, after the delay that it requests.
+///
+/// The client itself repeats calls that end with UNAVAILABLE (`RetryPolicy`).
+struct RepeatingWhenBusy: ClientInterceptor {
+  var attemptsMax = 3
+
+  func intercept<Response: Sendable>(_ call: OutgoingCall, next: NextCall<Response>) async throws -> Response {
+    for _ in 1..<attemptsMax {
+      do {
+        return try await next(call)
+      } catch let error as RPCError where error.code == .resourceExhausted && call.method.kind == .unary {
+        guard let retryAfterMs = error.retryAfterMs, !error.processed || call.method.idempotency.allowsRetry else {
+          throw error
+        }
+        try await Task.sleep(for: .milliseconds(retryAfterMs))
+      }
+    }
     return try await next(call)
   }
 }

@@ -23,10 +23,11 @@ struct StockService: StockServiceProtocol {
 LoggingSystem.bootstrap(StreamLogHandler.standardError)
 let propagation = DeadlinePropagation()
 
-let stockServer = RPCServer(services: [StockService()], interceptors: [.logging(Logger(label: "stock"))])
+let stockServer = RPCServer(
+  services: [StockService()], interceptors: [.logging(Logger(label: "stock")), BusyAtFirst()])
 try await stockServer.run { stock in
   try await RPCClient.with(ClientConfiguration(addresses: [stock])) { caller in
-    let orders = OrderService(stock: StockServiceClient(caller.intercepted(by: [propagation])))
+    let orders = OrderService(stock: StockServiceClient(caller.intercepted(by: [RepeatingWhenBusy(), propagation])))
     let orderServer = RPCServer(
       services: [orders],
       interceptors: [

@@ -84,7 +84,7 @@ debug_build() {
 # build_libraries: builds the public libraries in debug mode.
 build_libraries() {
   local library
-  for library in CampanileAPI CampanileServer CampanileTesting; do swift_build --quiet --target "$library"; done
+  for library in CampanileAPI CampanileIntegrations CampanileServer CampanileTesting; do swift_build --quiet --target "$library"; done
 }
 
 # module_flags FOLDER: sets $modules to the options by which Swift's tools load the libraries of a package in a folder,
