@@ -152,6 +152,31 @@ import Testing
     }
   }
 
+  @Test("a move that has ended may be repeated until the source changes or a program opens the target")
+  func repeated() async throws {
+    try await withFolder { folder in
+      let cluster = try PostgreSQLCluster.shared()
+      let source = StoreConfiguration(path: folder + "/a.sqlite")
+      try await fill(source)
+      let address = cluster.address(try cluster.createDatabase(), throughSocket: true)
+      let targets = [StoreConfiguration(path: folder + "/b.sqlite"), try server(address)]
+      for target in targets {
+        let moved = try move(source, target)
+        #expect(try move(source, target) == StoreMove.Progress(tablesMoved: moved.tables, tables: moved.tables))
+      }
+      let store = try Store(source, migrations: Self.schema)
+      try await store.write { try $0.execute("INSERT INTO events (id, text) VALUES (42, 'later')") }
+      await store.close()
+      for target in targets {
+        let changed = await storeError { _ = try move(source, target) }
+        #expect(changed?.code == .alreadyExists && changed?.message.contains("another state of the source") == true)
+        #expect(try await contents(target).count == Self.rowCount + 2)
+        let opened = await storeError { _ = try move(source, target) }
+        #expect(opened?.code == .alreadyExists && opened?.message.contains("empty database") == true)
+      }
+    }
+  }
+
   @Test("a move into a database with data is refused, and from one in use")
   func refused() async throws {
     try await withFolder { folder in

@@ -1,8 +1,13 @@
+import CampanileCrypto
+
 /// Copies a database into an empty one, of the same or another engine.
 ///
 /// Copies table by table in the order of the primary key. A move that was interrupted continues where it ended, and a
 /// table counts as moved when both sides have the same rows and the same SHA-256. Epochs and sequences are copied, so
 /// resume tokens stay valid. Stop the service first: the source is read in one transaction.
+///
+/// A move that has ended may be repeated until a program opens the target, because `campanile move` copies several
+/// databases, and an interruption may come between two of them.
 public struct StoreMove {
   /// The extent of a move so far.
   public struct Progress: Sendable, Hashable {
@@ -13,7 +18,7 @@ public struct StoreMove {
 
   private static let rowsPerCommit = 200
   private static let ownTables: Set<String> = [
-    "schema_migrations", "store_move", "store_lanes", "store_commits", "store_leases",
+    "schema_migrations", "store_move", "store_moved", "store_lanes", "store_commits", "store_leases",
   ]
 
   private let source: StoreConfiguration
@@ -41,8 +46,8 @@ public struct StoreMove {
 
   /// Moves the database. Blocks.
   ///
-  /// - Throws: `alreadyExists` if the target has data; `migration` if the source has another schema than this program;
-  ///   `inUse`; `corrupt` if the copy differs from its source.
+  /// - Throws: `alreadyExists` if the target has other data; `migration` if the source has another schema than this
+  ///   program; `inUse`; `corrupt` if the copy differs from its source.
   public func run(_ report: (Progress) -> Void = { _ in }) throws(StoreError) -> Progress {
     let engine = source.storeEngine
     guard source.engine != nil || DatabaseFile.sizeBytes(source.path) > 0 else {
@@ -65,24 +70,30 @@ public struct StoreMove {
     let writer = try engine.openWriter()
     defer { try? writer.close() }
     do {
-      try prepare(writer)
       try reader.beginReading()
       defer { reader.rollBack() }
       let tables = try self.tables(reader)
+      if try writer.hasTable("store_moved") {
+        try checkSource(try self.digests(tables, reader), writer)
+        return Progress(tablesMoved: tables.count, tables: tables.count)
+      }
+      try prepare(writer)
       guard try self.tables(writer) == tables else {
         throw StoreError(.migration, "the databases have different tables", path: writer.place)
       }
       var progress = Progress(tables: tables.count)
+      var digests: [MovedTable.Digest] = []
       for table in tables {
-        try copy(table, reader, writer) { count in
+        let digest = try copy(table, reader, writer) { count in
           progress.rows += count
           report(progress)
         }
+        digests.append(digest)
         progress.tablesMoved += 1
         report(progress)
       }
       try copyContents?(reader, writer)
-      try finish(writer)
+      try finish(writer, digests)
       return progress
     } catch {
       writer.rollBack()
@@ -90,13 +101,37 @@ public struct StoreMove {
     }
   }
 
-  /// Checks that a database is not a part of another one.
+  /// Checks that a database is not a part of another one. From then on, a move into it cannot be repeated.
   ///
   /// - Throws: `migration` if a move into it has not ended.
   static func checkEnded(_ connection: any StoreConnection) throws {
     guard try !connection.hasTable("store_move") else {
       throw StoreError(.migration, "a move into this database has not ended; repeat it", path: connection.place)
     }
+    guard try connection.hasTable("store_moved") else { return }
+    try connection.beginMigrating()
+    try connection.runScript("DROP TABLE IF EXISTS store_moved")
+    try connection.commit()
+  }
+
+  /// Checks that a move that has ended was one of the same rows.
+  private func checkSource(_ digests: [MovedTable.Digest], _ writer: any StoreConnection) throws {
+    let isSame = try writer.integer(
+      "SELECT count(*) FROM store_moved WHERE source_sha256 = $1", [.text(try Self.fingerprint(digests))])
+    guard isSame == 1 else {
+      throw StoreError(
+        .alreadyExists, "the target has data of another state of the source; move into an empty database",
+        path: writer.place)
+    }
+  }
+
+  private func digests(_ tables: [MovedTable], _ reader: any StoreConnection) throws -> [MovedTable.Digest] {
+    try tables.map { try $0.digest(reader, rowsPerPart: Self.rowsPerCommit) }
+  }
+
+  /// Returns the hash of the hashes of all tables.
+  private static func fingerprint(_ digests: [MovedTable.Digest]) throws -> String {
+    try SHA256.digest(digests.flatMap(\.sha256)).hexadecimal
   }
 
   private func prepare(_ writer: any StoreConnection) throws {
@@ -113,10 +148,11 @@ public struct StoreMove {
   }
 
   /// Ends the move: from then on, a program may open the database.
-  private func finish(_ writer: any StoreConnection) throws {
+  private func finish(_ writer: any StoreConnection, _ digests: [MovedTable.Digest]) throws {
     try transaction(writer) {
       for statement in try finishing + MovedTable.identityStatements(writer) { try writer.run(statement) }
-      try writer.runScript("DROP TABLE store_move")
+      try writer.runScript("DROP TABLE store_move; CREATE TABLE store_moved (source_sha256 TEXT NOT NULL PRIMARY KEY)")
+      try writer.run("INSERT INTO store_moved (source_sha256) VALUES ($1)", [.text(try Self.fingerprint(digests))])
     }
   }
 
@@ -130,11 +166,15 @@ public struct StoreMove {
     try MovedTable.all(connection).filter { !Self.ownTables.contains($0.name) && !omitted.contains($0.name) }
   }
 
+  /// Copies the rows that are missing, and compares both sides. That includes a table that was copied before an
+  /// interruption, because its source may have changed since.
+  ///
+  /// - Returns: The digest of the table.
   private func copy(
     _ table: MovedTable, _ reader: any StoreConnection, _ writer: any StoreConnection, _ report: (Int) -> Void
-  ) throws {
+  ) throws -> MovedTable.Digest {
     let state = try writer.integer("SELECT is_moved FROM store_move WHERE name = $1", [.text(table.name)])
-    guard state != 1 else { return }
+    if state == 1 { return try compare(table, reader, writer) }
     var position: [SQLValue]?
     if state == nil {
       // Migrations have inserted rows.
@@ -156,12 +196,22 @@ public struct StoreMove {
       }
       if rows.count < Self.rowsPerCommit { break }
     }
-    let digests = try [reader, writer].map { try table.digest($0, rowsPerPart: Self.rowsPerCommit) }
-    guard digests[0] == digests[1] else {
-      throw StoreError(.corrupt, "the copy of the table \(table.name) differs from its source")
-    }
+    let digest = try compare(table, reader, writer)
     try writer.beginWriting()
     try writer.execute("UPDATE store_move SET is_moved = 1 WHERE name = $1", [.text(table.name)])
     try writer.commit()
+    return digest
+  }
+
+  private func compare(
+    _ table: MovedTable, _ reader: any StoreConnection, _ writer: any StoreConnection
+  ) throws -> MovedTable.Digest {
+    let digests = try [reader, writer].map { try table.digest($0, rowsPerPart: Self.rowsPerCommit) }
+    guard digests[0] == digests[1] else {
+      throw StoreError(
+        .corrupt, "the copy of the table \(table.name) differs from its source; move into an empty database",
+        path: writer.place)
+    }
+    return digests[0]
   }
 }
