@@ -29,6 +29,12 @@ public struct PostgreSQLEngine: Sendable {
           "\(setting): other users can read a password there; put it into ~/.pgpass, or the address into a file "
             + "with mode 0600", path: address.place)
       }
+    } else if Self.isMistakenAddress(text) {
+      // The text may contain a password, so the error does not repeat it.
+      throw StoreError(
+        .invalidArgument,
+        "\(setting): not an address like postgresql://user@host:5432/database; put keyword=value pairs into a file "
+          + "with mode 0600, or ./ in front of a path")
     } else {
       address = try AddressFile.read(Self.path(text), setting: setting, defaultDatabase: defaultDatabase)
     }
@@ -38,6 +44,14 @@ public struct PostgreSQLEngine: Sendable {
   /// Whether the text of a setting is a server's address, not a path.
   public static func isAddress(_ text: String) -> Bool {
     text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
+  }
+
+  /// Whether the text of a setting is neither an address nor a likely path: `host=one password=…`, `user@host`, or an
+  /// address with a mistake in its scheme.
+  package static func isMistakenAddress(_ text: String) -> Bool {
+    guard !isAddress(text), !text.hasPrefix("file:") else { return false }
+    let first = text.prefix { $0 != "/" }
+    return text.hasPrefix("//") || first.hasSuffix(":") || first.contains { $0 == "=" || $0 == "@" }
   }
 
   /// The name of the database.

@@ -17,12 +17,33 @@ struct AddressTests {
 
   @Test("a password in a setting is refused, and not repeated")
   func password() async {
-    for text in ["postgresql://u:geheim@one/data", "postgresql://u@one/data?password=geheim"] {
+    for text in [
+      "postgresql://u:geheim@one/data", "postgresql://u@one/data?password=geheim",
+      "postgresql://u@one/data?sslpassword=geheim", "postgres://u@one/data?sslmode=require&sslpassword=geheim",
+    ] {
       let error = await storeError { _ = try PostgreSQLEngine(text, setting: "--store") }
       #expect(error?.code == .invalidArgument)
       #expect(error?.message.hasPrefix("--store: other users can read a password there; put it into ~/.pgpass") == true)
       #expect(error?.description.contains("geheim") == false)
     }
+  }
+
+  @Test(
+    "keyword=value pairs and mistaken schemes are refused, and the error does not repeat a password",
+    arguments: [
+      "host=one password=geheim", "  user=u password = geheim host=/run/postgresql", "password=geheim", "hots=geheim",
+      "dbname=postgresql://u:geheim@one/data", "postgresql:/u:geheim@one/data", "PostgreSQL://u:geheim@one/data",
+      "u:geheim@one/data", "//u:geheim@one/data", "u@one:5432/data?password=geheim",
+    ])
+  func pairs(_ text: String) async {
+    let error = await storeError { _ = try PostgreSQLEngine(text) }
+    #expect(error?.code == .invalidArgument)
+    #expect(
+      error?.message == """
+        --store: not an address like postgresql://user@host:5432/database; \
+        put keyword=value pairs into a file with mode 0600, or ./ in front of a path
+        """)
+    #expect(error?.description.contains("geheim") == false)
   }
 
   @Test("what is no address is refused with the setting's name")
@@ -33,6 +54,8 @@ struct AddressTests {
       ("postgresql://u@one/data?colour=red", "--store: not an address like postgresql://user@host:5432/database"),
       ("/nowhere/address", "--store: cannot open the file: No such file or directory"),
       ("/tmp", "--store: not a regular file"),
+      ("./host=nowhere", "--store: cannot open the file: No such file or directory"),
+      ("file:host=nowhere", "--store: cannot open the file: No such file or directory"),
     ] {
       let error = await storeError { _ = try PostgreSQLEngine(text) }
       #expect(error?.code == .invalidArgument)
@@ -44,13 +67,18 @@ struct AddressTests {
   func addressFile() async throws {
     let path = NSTemporaryDirectory() + "campanile-address-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
-    try "  postgresql://u:geheim@one/data \n".write(toFile: path, atomically: false, encoding: .utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
-    let error = await storeError { _ = try PostgreSQLEngine(path) }
-    #expect(error?.message == "--store: the file holds a password that other users can read; run: chmod 600 \(path)")
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    for text in [path, "file:\(path)", "file://\(path)"] {
-      #expect(try PostgreSQLEngine(text).place == "postgresql://u@one/data")
+    for content in [
+      "  postgresql://u:geheim@one/data \n", "postgresql://u@one/data?sslpassword=geheim",
+      "host=one user=u dbname=data password=geheim",
+    ] {
+      try content.write(toFile: path, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+      let error = await storeError { _ = try PostgreSQLEngine(path) }
+      #expect(error?.message == "--store: the file holds a password that other users can read; run: chmod 600 \(path)")
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+      for text in [path, "file:\(path)", "file://\(path)"] {
+        #expect(try PostgreSQLEngine(text).place == "postgresql://u@one/data")
+      }
     }
   }
 

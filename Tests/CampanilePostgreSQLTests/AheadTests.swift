@@ -1,37 +1,10 @@
 import CampanilePostgreSQL
 import CampanileStore
-import Dispatch
-import Synchronization
 import Testing
 
 @Suite("Queries asked ahead on a server")
 struct AheadTests {
   private static let count = 40
-
-  /// Runs writes in one transaction, in order, and returns the errors by index.
-  private func batch(
-    _ store: Store, _ write: @escaping @Sendable (Int) async throws -> Void
-  ) async throws -> [Int: StoreError] {
-    let gate = DispatchSemaphore(value: 0)
-    let isRunning = Atomic(false)
-    let first = Task {
-      try await store.write { _ in
-        isRunning.store(true, ordering: .relaxed)
-        gate.wait()
-      }
-    }
-    while !isRunning.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(1)) }
-    return try await withThrowingTaskGroup(of: (Int, StoreError?).self) { group in
-      for index in 0..<Self.count {
-        group.addTask { (index, await storeError { try await write(index) }) }
-        while store.metrics().pendingWrites <= index { try await Task.sleep(for: .milliseconds(1)) }
-      }
-      // A failure runs the first write again.
-      for _ in 0..<3 { gate.signal() }
-      try await first.value
-      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
-    }
-  }
 
   private static func query(_ id: String) -> SQLQuery { SQLQuery("SELECT body FROM rows WHERE id = $1", [.text(id)]) }
 
@@ -52,7 +25,7 @@ struct AheadTests {
       // Prepares the statements.
       try await store.write { try Self.extend("r0", $0) }
       let before = engine.metrics.roundTrips
-      let errors = try await batch(store) { index in
+      let errors = try await store.batch(Self.count) { index in
         let id = "r\(index)"
         try await store.write(ahead: ReadAhead(subject: id, [Self.query(id)])) { try Self.extend(id, $0) }
       }
@@ -66,7 +39,7 @@ struct AheadTests {
   func conflicts(_ kind: String) async throws {
     try await withStore { store, _ in
       try await store.insert("a")
-      let errors = try await batch(store) { index in
+      let errors = try await store.batch(Self.count) { index in
         var queries = [Self.query("a")]
         // Queries that differ, so that only the subject shows that they read the same row.
         if kind == "subject" { queries = [SQLQuery("SELECT body FROM rows WHERE id = 'a' AND $1 = $1", [.int(index)])] }
@@ -86,7 +59,7 @@ struct AheadTests {
   func failingQuery() async throws {
     try await withStore { store, _ in
       for index in 0..<Self.count { try await store.insert("r\(index)") }
-      let errors = try await batch(store) { index in
+      let errors = try await store.batch(Self.count) { index in
         let id = "r\(index)"
         let query = index == 7 ? SQLQuery("SELECT (1 / ($1::bigint - 7))::text", [.int(index)]) : Self.query(id)
         try await store.write(ahead: ReadAhead(subject: id, [query])) { transaction in
@@ -109,7 +82,7 @@ struct AheadTests {
         try transaction.execute(
           "UPDATE rows SET body = 'x' WHERE id = $1", [.text(id)], orThrow: StoreError(.overloaded, "no row \(id)"))
       }
-      let errors = try await batch(store) { index in try await store.write { try change("r\(index)", $0) } }
+      let errors = try await store.batch(Self.count) { index in try await store.write { try change("r\(index)", $0) } }
       #expect(errors.keys.sorted() == [7])
       #expect(errors[7]?.message == "no row r7")
       #expect(try await body("r8", store) == "x")

@@ -75,35 +75,112 @@ final class Judge: Sendable {
   }
 }
 
-@Suite("Faults of servers and connections")
+@Suite("Faults of servers and connections", .timeLimit(.minutes(5)))
 struct FaultTests {
+  private static let directions = [FaultyProxy.Direction.toServer, .toClient]
+
+  /// Without statements between the commits, whose bytes would be cut instead.
+  private var limits: PostgreSQLLimits {
+    var limits = PostgreSQLLimits()
+    limits.sizeIntervalMs = .max
+    return limits
+  }
+
   @Test(
-    "a connection cut after any byte loses no acknowledged write, and none runs twice",
-    arguments: [
-      FaultyProxy.Direction.toServer, .toClient,
-    ])
+    "a connection cut after any byte of a commit loses no acknowledged write, and none runs twice",
+    arguments: directions)
   func cutConnection(_ direction: FaultyProxy.Direction) async throws {
     let cluster = try PostgreSQLCluster.shared()
     let database = try cluster.createDatabase()
     let proxy = try FaultyProxy(to: cluster.port)
     defer { proxy.close() }
-    let (store, engine) = try openStore(cluster.address(database, port: proxy.port), migrations: Judge.schema)
+    let (store, engine) = try openStore(
+      cluster.address(database, port: proxy.port), migrations: Judge.schema, limits: limits)
     let judge = Judge()
     await judge.write(store)
-    for count in stride(from: 0, to: 460, by: 9) {
+    // Ends with the first commit that has fewer bytes.
+    var count = 0
+    while proxy.faults == count {
       proxy.fail(.cut, direction, afterBytes: count)
       await judge.write(store)
       proxy.disarm()
-      await judge.write(store)
+      // Prepares the statements in the new session.
+      #expect(await judge.write(store))
+      count += 1
     }
     try judge.judge(cluster, database)
-    #expect(proxy.faults > 10)
+    #expect(proxy.faults > 100)
     #expect(judge.unknownCount == 0)
-    #expect(judge.acknowledgedCount > 50)
     let metrics = engine.metrics
-    #expect(metrics.reconnects >= 10)
-    #expect(direction == .toServer || metrics.recoveredCommits > 0)
-    #expect(metrics.lostCommits + metrics.recoveredCommits > 10)
+    #expect(metrics.reconnects >= proxy.faults)
+    #expect(direction == .toServer || metrics.recoveredCommits > 100)
+    #expect(metrics.lostCommits + metrics.recoveredCommits > 100)
+    await store.close()
+  }
+
+  @Test(
+    "a second cut, after every 8th byte of the look-up of a commit without an answer, changes no outcome",
+    arguments: directions)
+  func cutLookUp(_ direction: FaultyProxy.Direction) async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let database = try cluster.createDatabase()
+    let proxy = try FaultyProxy(to: cluster.port)
+    defer { proxy.close() }
+    let (store, engine) = try openStore(
+      cluster.address(database, port: proxy.port), migrations: Judge.schema, limits: limits)
+    let judge = Judge()
+    #expect(await judge.write(store))
+    var commits: Int64 = 0
+    while Int64(proxy.faults) == 2 * commits {
+      // The server commits, and its answer is lost.
+      proxy.fail(.cut, .toClient, afterBytes: 0, thenCut: (direction, afterBytes: 8 * Int(commits)))
+      #expect(await judge.write(store))
+      proxy.disarm()
+      #expect(await judge.write(store))
+      commits += 1
+    }
+    try judge.judge(cluster, database)
+    #expect(commits > 50)
+    #expect(engine.metrics.recoveredCommits == commits)
+    #expect(engine.metrics.lostCommits == 0)
+    #expect(judge.failedCount == 0)
+    await store.close()
+  }
+
+  @Test(
+    "after a cut at every 8th byte, a store that connects, authenticates and migrates opens or is unavailable",
+    arguments: directions)
+  func cutOpening(_ direction: FaultyProxy.Direction) async throws {
+    let cluster = try PostgreSQLCluster()
+    let database = try cluster.createDatabase()
+    try cluster.query("CREATE ROLE secret LOGIN PASSWORD 'geheim'; ALTER DATABASE \(database) OWNER TO secret")
+    try cluster.prepend(["host all secret 127.0.0.1/32 scram-sha-256"], to: "pg_hba.conf")
+    try cluster.reload()
+    let passfile = NSTemporaryDirectory() + "campanile-pass-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: passfile) }
+    try "*:*:*:secret:geheim\n".write(toFile: passfile, atomically: false, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: passfile)
+    let proxy = try FaultyProxy(to: cluster.port)
+    defer { proxy.close() }
+    let address = cluster.address(database, user: "secret", port: proxy.port) + "?passfile=\(passfile)"
+    let judge = Judge()
+    var count = 0
+    while proxy.faults == count {
+      proxy.fail(.cut, direction, afterBytes: 8 * count)
+      // libpq may connect again without TLS by itself.
+      let error = await storeError {
+        let (store, _) = try openStore(address, migrations: Judge.schema, limits: limits)
+        await store.close()
+      }
+      proxy.disarm()
+      #expect(error == nil || error?.code == .unavailable)
+      #expect(error?.description.contains("geheim") != true)
+      count += 1
+    }
+    let (store, _) = try openStore(address, migrations: Judge.schema, limits: limits)
+    #expect(await judge.write(store))
+    try judge.judge(cluster, database)
+    #expect(proxy.faults > 100)
     await store.close()
   }
 

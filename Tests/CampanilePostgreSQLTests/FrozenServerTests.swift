@@ -4,7 +4,7 @@ import Foundation
 import PostgreSQLServer
 import Testing
 
-@Suite("Servers that do not answer")
+@Suite("Servers that do not answer", .timeLimit(.minutes(3)))
 struct FrozenServerTests {
   private var limits: PostgreSQLLimits {
     var limits = PostgreSQLLimits()

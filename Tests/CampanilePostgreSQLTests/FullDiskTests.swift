@@ -4,7 +4,7 @@ import Foundation
 import PostgreSQLServer
 import Testing
 
-@Suite("Servers whose disk is full")
+@Suite("Servers whose disk is full", .timeLimit(.minutes(3)))
 struct FullDiskTests {
   /// A tablespace on a file system of its own, which only the superuser can mount.
   private func mount(_ path: String) throws {

@@ -49,6 +49,78 @@ struct OpeningTests {
         """)
   }
 
+  @Test("a missing right on the database, the schema or the tables is named with the command that grants it")
+  func otherPrivileges() async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let database = try cluster.createDatabase()
+    let (owned, _) = try openStore(cluster.address(database))
+    await owned.close()
+    try cluster.query("CREATE ROLE tenant LOGIN; REVOKE CONNECT ON DATABASE \(database) FROM public")
+    let address = cluster.address(database, user: "tenant")
+    let connecting = await failure(address)
+    #expect(
+      connecting?.message
+        == "the user has no right to connect; run: GRANT CONNECT ON DATABASE \"\(database)\" TO \"tenant\"")
+    #expect(connecting?.engineCode == "42501")
+    try cluster.query("GRANT CONNECT ON DATABASE \"\(database)\" TO \"tenant\"")
+    try cluster.query("REVOKE USAGE ON SCHEMA public FROM public", database: database)
+    let using = await failure(address)
+    #expect(
+      using?.message
+        == "the user has no right to use the schema; run: GRANT USAGE, CREATE ON SCHEMA \"public\" TO \"tenant\"")
+    try cluster.query("GRANT USAGE, CREATE ON SCHEMA \"public\" TO \"tenant\"", database: database)
+    try cluster.query("GRANT SELECT, DELETE ON ALL TABLES IN SCHEMA public TO tenant", database: database)
+    let writing = await failure(address)
+    #expect(writing?.code == .unavailable)
+    #expect(
+      writing?.message == """
+        the user has no right to INSERT, UPDATE on schema_migrations; connect as the owner of the tables, or run as \
+        this owner: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "public" TO "tenant"
+        """)
+    #expect(await storeError { _ = try PostgreSQLEngine(address).report() } == writing)
+    try cluster.query(
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \"public\" TO \"tenant\"", database: database)
+    #expect(await failure(address) == nil)
+  }
+
+  @Test("a right on a table that is missed later has an error with the remedy")
+  func laterPrivileges() async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let database = try cluster.createDatabase()
+    let (owned, _) = try openStore(cluster.address(database))
+    await owned.close()
+    try cluster.query("CREATE ROLE guest LOGIN")
+    try cluster.query(
+      """
+      GRANT CREATE ON SCHEMA public TO guest;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest;
+      REVOKE INSERT ON rows FROM guest
+      """, database: database)
+    let remedy = "; the user needs SELECT, INSERT, UPDATE and DELETE on all tables, and migrations need their owner"
+    let address = cluster.address(database, user: "guest")
+    let (store, _) = try openStore(address)
+    let error = await storeError { try await store.insert("a") }
+    #expect(error?.engineCode == "42501")
+    #expect(error?.message == "permission denied for table rows" + remedy)
+    #expect(try await store.ids().isEmpty)
+    await store.close()
+    let changed = rowsSchema + [Migration("0002-size", "ALTER TABLE rows ADD COLUMN size BIGINT")]
+    let migrating = await storeError { _ = try openStore(address, migrations: changed) }
+    #expect(migrating?.message == "migration 0002-size failed: must be owner of table rows" + remedy)
+  }
+
+  @Test("a server before version 15 is refused with both versions")
+  func oldServer() async throws {
+    let server = try StubServer(version: "13.12")
+    defer { server.close() }
+    let address = "postgresql://postgres@127.0.0.1:\(server.port)/data"
+    let error = await failure(address)
+    #expect(error?.code == .unavailable)
+    #expect(error?.message == "the server is PostgreSQL 13.12, but the store needs 15.0 or newer")
+    #expect(error?.path == address)
+    #expect(await storeError { _ = try PostgreSQLEngine(address).report() } == error)
+  }
+
   @Test("commits that would not be durable are refused")
   func synchronousCommit() async throws {
     let cluster = try PostgreSQLCluster.shared()

@@ -33,6 +33,33 @@ struct SchemaTests {
     #expect(newer?.code == .migration)
   }
 
+  @Test("a plan of migrations names what a start would do, and changes nothing")
+  func plan() async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let database = try cluster.createDatabase()
+    let address = cluster.address(database, throughSocket: true)
+    let configuration = StoreConfiguration(try PostgreSQLEngine(address))
+    let relations = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+    let new = try Store.migrationPlan(configuration, migrations: rowsSchema)
+    #expect(new.applied.isEmpty && new.pending.last == "0001-rows")
+    #expect(try cluster.query(relations, database: database) == "0")
+
+    let (store, _) = try openStore(address)
+    try await store.insert("a")
+    await store.close()
+    let state = """
+      SELECT (\(relations)), l, c, m.identifier FROM store_lanes l, store_commits c, schema_migrations m
+      ORDER BY 2, 3, 4
+      """
+    let before = try cluster.query(state, database: database)
+    let later = rowsSchema + [Migration("0002-size", "ALTER TABLE rows ADD COLUMN size BIGINT")]
+    let plan = try Store.migrationPlan(configuration, migrations: later)
+    #expect(plan.applied.last == "0001-rows" && plan.pending == ["0002-size"])
+    let unknown = await storeError { _ = try Store.migrationPlan(configuration, migrations: []) }
+    #expect(unknown?.code == .migration)
+    #expect(try cluster.query(state, database: database) == before)
+  }
+
   @Test("a migration that fails leaves nothing, and one that ends its transaction is refused")
   func failedMigration() async throws {
     let cluster = try PostgreSQLCluster.shared()

@@ -2,6 +2,7 @@ import CampanilePostgreSQL
 import CampanileStore
 import Foundation
 import PostgreSQLServer
+import Synchronization
 import Testing
 
 let rowsSchema = [Migration("0001-rows", "CREATE TABLE rows (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)")]
@@ -38,6 +39,29 @@ func withStore(
 extension Store {
   func insert(_ id: String, body: String = "b") async throws {
     _ = try await write { try $0.execute("INSERT INTO rows (id, body) VALUES ($1, $2)", [.text(id), .text(body)]) }
+  }
+
+  /// Runs writes in one transaction, in order, and returns the errors by index.
+  func batch(_ count: Int, _ write: @escaping @Sendable (Int) async throws -> Void) async throws -> [Int: StoreError] {
+    let gate = DispatchSemaphore(value: 0)
+    let isRunning = Atomic(false)
+    let first = Task {
+      try await self.write { _ in
+        isRunning.store(true, ordering: .relaxed)
+        gate.wait()
+      }
+    }
+    while !isRunning.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(1)) }
+    return try await withThrowingTaskGroup(of: (Int, StoreError?).self) { group in
+      for index in 0..<count {
+        group.addTask { (index, await storeError { try await write(index) }) }
+        while metrics().pendingWrites <= index { try await Task.sleep(for: .milliseconds(1)) }
+      }
+      // A failure runs the first write again.
+      for _ in 0..<3 { gate.signal() }
+      try await first.value
+      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
   }
 
   func ids() async throws -> [String] {

@@ -24,6 +24,32 @@ struct WriterTests {
     }
   }
 
+  @Test("a commit of 64 writes with four statements each is flushed three times at most", arguments: [false, true])
+  func flushes(asksAhead: Bool) async throws {
+    var limits = PostgreSQLLimits()
+    limits.sizeIntervalMs = .max
+    try await withStore(limits: limits) { store, engine in
+      let write: @Sendable (String) async throws -> Void = { id in
+        let query = SQLQuery("SELECT body FROM rows WHERE id = $1", [.text("\(id)-0")])
+        try await store.write(ahead: asksAhead ? ReadAhead(subject: id, [query]) : nil) { transaction in
+          if asksAhead { _ = try transaction.queryOne(query) { try $0.text(0) } }
+          for part in 0..<4 {
+            try transaction.execute(
+              "INSERT INTO rows (id, body) VALUES ($1, $2)",
+              [.text("\(id)-\(part)"), .text(String(repeating: "b", count: 400))])
+          }
+        }
+      }
+      // Prepares the statements.
+      try await write("first")
+      let before = (store.metrics().commits, engine.metrics.flushes)
+      #expect(try await store.batch(64) { try await write("r\($0)") }.isEmpty)
+      #expect(store.metrics().commits - before.0 == 1)
+      #expect(engine.metrics.flushes - before.1 <= 3)
+      #expect(try await store.ids().count == 65 * 4)
+    }
+  }
+
   @Test("a constraint that fails unawaited in the middle of a batch fails only its write")
   func failureInBatch() async throws {
     try await withStore { store, _ in

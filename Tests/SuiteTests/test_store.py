@@ -1,5 +1,6 @@
 """The suite on a PostgreSQL server, and its databases on the way there and back."""
 
+import base64
 import json
 import os
 import re
@@ -8,10 +9,12 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 
 import pytest
 from campanile import BIN, CLI, PATIENCE_S, environment, eventually
 from postgresql_server import Server
+from sync_client import LAST_WRITE_WINS
 from wire_marks import on_sqlite
 from wire_store import DATABASES
 
@@ -105,7 +108,7 @@ def test_a_suite_moves_to_a_server_and_back(server, start, tmp_path):
     assert moved.returncode == 0, moved.stderr
     assert len(re.findall(r"rows moved, and compared with their source", moved.stderr + moved.stdout)) == len(DATABASES)
     again = run("move", "--from", folder, "--to", there)
-    assert again.returncode != 0 and "the target has data" in again.stderr
+    assert len(re.findall(r" 0 rows moved", again.stderr + again.stdout)) == len(DATABASES)
     for file in folder.glob("*.sqlite*"):
         file.unlink()
     suite = start("data", "--store", there).wait_ready()
@@ -115,6 +118,8 @@ def test_a_suite_moves_to_a_server_and_back(server, start, tmp_path):
     suite.stop()
     moved = run("move", "--from", there, "--to", folder)
     assert moved.returncode == 0, moved.stderr
+    again = run("move", "--from", folder, "--to", there)
+    assert again.returncode != 0 and "the target has data" in again.stderr
     suite = start("data").wait_ready()
     assert contents(suite) == before
 
@@ -136,6 +141,8 @@ def test_doctor_examines_the_server(server, tmp_path):
     ("postgresql://user@localhost/data", "must not name a database"),
     ("postgresql://user@localhost/?dbname=data", "must not name a database"),
     ("postgresql://user:secret@localhost", "other users can read a password"),
+    ("postgresql://user@localhost/?sslpassword=secret", "other users can read a password"),
+    ("host=localhost password=secret", "not an address like"),
     ("missing-file", "cannot open the file"),
 ])
 def test_stores_that_up_refuses(store, message, tmp_path):
@@ -143,50 +150,108 @@ def test_stores_that_up_refuses(store, message, tmp_path):
     assert done.returncode == 64 and message in done.stderr and "secret" not in done.stderr
 
 
-def test_stores_that_a_service_refuses(server, tmp_path):
-    def refusal(store):
-        done = subprocess.run(
-            [str(BIN / "campanile-sync"), "--port", "0", "--http-port", "0", "--data-dir", str(tmp_path), "--store", store],
-            text=True, capture_output=True, env=environment(), timeout=PATIENCE_S)
-        assert done.returncode != 0
-        return done.stderr
+def refusal(folder, store, program="campanile-sync"):
+    """The errors of a program that does not start."""
+    done = subprocess.run(
+        [str(BIN / program), "--port", "0", "--http-port", "0", "--data-dir", str(folder), "--store", store],
+        text=True, capture_output=True, env=environment(), timeout=PATIENCE_S)
+    assert done.returncode != 0
+    return done.stderr
 
+
+def test_stores_that_a_service_refuses(server, tmp_path):
     server.run("createdb", "-h", server.folder, "-U", "postgres", "-T", "template0", "--locale", "C.UTF-8", "worded")
-    assert "other users can read a password" in refusal("postgresql://user:secret@localhost/data")
-    assert "secret" not in refusal("postgresql://user:secret@localhost/data")
-    assert "not an address like" in refusal("postgresql://user@localhost:port:x/%zz")
-    assert re.search(r"no database absent; create it with: CREATE DATABASE", refusal(f"postgresql://postgres@/absent?host={server.folder}"))
-    assert "collation C.UTF-8 instead of C" in refusal(f"postgresql://postgres@/worded?host={server.folder}")
+    assert "other users can read a password" in refusal(tmp_path, "postgresql://user:secret@localhost/data")
+    assert "secret" not in refusal(tmp_path, "postgresql://user:secret@localhost/data")
+    assert "not an address like" in refusal(tmp_path, "postgresql://user@localhost:port:x/%zz")
+    absent = refusal(tmp_path, f"postgresql://postgres@/absent?host={server.folder}")
+    assert "no database absent; create it with: CREATE DATABASE" in absent
+    assert "collation C.UTF-8 instead of C" in refusal(tmp_path, f"postgresql://postgres@/worded?host={server.folder}")
     file = tmp_path / "store"
     file.write_text("postgresql://user:secret@localhost/data\n")
     file.chmod(0o644)
-    assert re.search(r"chmod 600 .*store", refusal(str(file)))
+    assert re.search(r"chmod 600 .*store", refusal(tmp_path, str(file)))
 
 
-class Publisher(threading.Thread):
-    """Publishes one notification after the other, each until it is acknowledged."""
+def test_migrations_on_a_server_are_planned_without_being_run(server, start, tmp_path):
+    there = schema(server, "planned")
 
-    def __init__(self, suite, key, bucket, name):
+    def plans():
+        return [subprocess.run(
+            [str(BIN / database.replace("_", "-")), "--plan-migrations", "--data-dir", str(tmp_path / "plan"), "--store", there],
+            text=True, capture_output=True, env=environment(), check=True, timeout=PATIENCE_S).stdout for database in DATABASES]
+
+    def contents():
+        dumps = [server.run("pg_dump", "-h", server.folder, "-U", "postgres", "-n", "planned", database) for database in DATABASES]
+        # Newer versions of pg_dump write a random word into these lines.
+        return [re.sub(r"(?m)^\\(un)?restrict .*$", "", dump) for dump in dumps]
+
+    empty = contents()
+    assert all(re.match(r"0 steps are done; to do: store-0001", plan) for plan in plans())
+    assert contents() == empty and not any("CREATE TABLE" in dump for dump in empty) and not (tmp_path / "plan").exists()
+    start("data", "--store", there).wait_ready().stop()
+    written = contents()
+    assert all(re.fullmatch(r"\d+ steps are done; nothing to do\n", plan) for plan in plans())
+    assert contents() == written and all("CREATE TABLE" in dump for dump in written)
+
+
+def test_a_move_to_a_mistaken_address_creates_no_folder(tmp_path):
+    done = subprocess.run([CLI, "move", "--from", str(tmp_path), "--to", "host=localhost password=secret"], text=True,
+                          capture_output=True, env=environment(), timeout=PATIENCE_S, cwd=tmp_path)
+    assert done.returncode != 0 and "not an address like" in done.stderr
+    assert "secret" not in done.stderr + done.stdout and not list(tmp_path.iterdir())
+
+
+class Writer(threading.Thread):
+    """Makes one call after the other, each with the same request id until it is acknowledged."""
+
+    def __init__(self, suite, key, method, name):
         super().__init__(daemon=True)
-        self.url = f"http://127.0.0.1:{suite.endpoints['gateway']['http']}/campanile.notifications.v1.NotificationsService/CreateNotification"
-        self.key, self.bucket, self.name = key, bucket, name
+        self.url = f"http://127.0.0.1:{suite.endpoints['gateway']['http']}/campanile.{method}"
+        self.key, self.name = key, name
         self.acknowledged, self.refused, self.stopped = [], 0, threading.Event()
         self.start()
 
     def run(self):
         while not self.stopped.is_set():
-            title = f"{self.name} {len(self.acknowledged)}"
-            body = {"notification": {"bucketId": self.bucket, "title": title}, "requestId": title}
+            value = f"{self.name} {len(self.acknowledged)}"
+            body = self.request(value) | {"requestId": value}
             request = urllib.request.Request(self.url, data=json.dumps(body).encode(), headers={
                 "Authorization": f"Bearer {self.key}", "Content-Type": "application/json"})
             try:
                 with urllib.request.urlopen(request, timeout=PATIENCE_S):
-                    self.acknowledged.append(title)
+                    self.acknowledged.append(value)
             except urllib.error.HTTPError as error:
                 # The services stay up, so a call fails with UNAVAILABLE or not at all.
                 assert error.code == 503, error.read()
                 self.refused += 1
                 time.sleep(0.02)
+
+
+class Publisher(Writer):
+    """Publishes notifications."""
+
+    def __init__(self, suite, key, bucket, name):
+        self.bucket = bucket
+        super().__init__(suite, key, "notifications.v1.NotificationsService/CreateNotification", name)
+
+    def request(self, title):
+        return {"notification": {"bucketId": self.bucket, "title": title}}
+
+
+class FileWriter(Writer):
+    """Commits new versions of one file of Sync, in a zone without exports. Its device has the same name as the file."""
+
+    ZONE = {"zoneId": "files"}
+
+    def __init__(self, suite, key, name):
+        suite.call("RegisterDevice", {"device": {"id": name, "role": "DEVICE_ROLE_WRITER"}}, key)
+        super().__init__(suite, key, "sync.v1.AssetsService/CommitAssets", name)
+
+    def request(self, value):
+        content = base64.b64encode(json.dumps(value).encode()).decode()
+        return self.ZONE | {"deviceId": self.name, "changes": [{"put": {
+            "name": self.name, "recordType": "Note", "inlineContent": content, "onConflict": LAST_WRITE_WINS}}]}
 
 
 def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, start):
@@ -197,22 +262,40 @@ def test_a_killed_server_loses_and_repeats_nothing(tmp_path_factory, start):
         suite = start("data", "--store", address(own)).wait_ready()
         key = suite.key("user/publisher")
         bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
+        owner = suite.key("user/files")
+        suite.call("CreateZone", FileWriter.ZONE, owner)
         publishers = [Publisher(suite, key, bucket, f"p{number}") for number in range(8)]
-        for _ in range(int(os.environ.get("CAMPANILE_TEST_KILLS", 3))):
-            before = [len(publisher.acknowledged) for publisher in publishers]
-            eventually(lambda: all(len(p.acknowledged) > n + 3 for p, n in zip(publishers, before)), "all publish")
+        files = [FileWriter(suite, owner, f"f{number}") for number in range(4)]
+        writers = publishers + files
+        kills = int(os.environ.get("CAMPANILE_TEST_KILLS", 3))
+        for _ in range(kills):
+            before = [len(writer.acknowledged) for writer in writers]
+            eventually(lambda: all(len(w.acknowledged) > n + 3 for w, n in zip(writers, before)), "all write")
             own.stop()
             time.sleep(0.2)
             own.start()
-        before = [len(publisher.acknowledged) for publisher in publishers]
-        eventually(lambda: all(len(p.acknowledged) > n + 3 for p, n in zip(publishers, before)), "all publish again")
-        for publisher in publishers:
-            publisher.stopped.set()
-            publisher.join(PATIENCE_S)
-        expected = sorted(title for publisher in publishers for title in publisher.acknowledged)
-        assert sum(publisher.refused for publisher in publishers) > 0
-        assert titles(suite, key) == expected
+        before = [len(writer.acknowledged) for writer in writers]
+        eventually(lambda: all(len(w.acknowledged) > n + 3 for w, n in zip(writers, before)), "all write again")
+        for writer in writers:
+            writer.stopped.set()
+            writer.join(PATIENCE_S)
+        expected = [title for publisher in publishers for title in publisher.acknowledged]
+        lost, extra = Counter(expected), Counter(titles(suite, key))
+        lost, extra = lost - extra, extra - lost
+        # Each commit of a file is a revision of the zone.
+        commits = sum(len(file.acknowledged) for file in files)
+        revision = int(suite.call("GetZone", FileWriter.ZONE, owner)["zone"]["revision"])
+        for kind, count, of_kind in [("publications", len(expected), publishers), ("commits of files", commits, files)]:
+            refused = sum(writer.refused for writer in of_kind)
+            print(f"{kills} kills: {count} {kind} acknowledged, {refused} calls refused")
+            assert refused > 0
+        print(f"publications lost {lost.total()}, doubled or unknown {extra.total()}; revisions {revision}")
+        assert not lost and not extra
         assert suite.call("ListBuckets", {}, key)["buckets"][0]["unreadCount"] == len(expected)
+        assert revision == commits
+        for file in files:
+            content = suite.call("GetAsset", FileWriter.ZONE | {"name": file.name, "includeContent": True}, owner)["content"]
+            assert json.loads(base64.b64decode(content)) == file.acknowledged[-1]
         suite.stop()
     finally:
         own.stop()

@@ -10,8 +10,8 @@ public struct MoveCommand: AsyncParsableCommand {
     discussion: """
       Stop the suite first. Copies table by table into empty databases, compares the number of rows and a SHA-256 of each
       table, and leaves the source as it is. Repeat the command to continue after an interruption. Watches continue with
-      the resume tokens that they have. The contents of Sync are copied, too. Signing keys added by call stay in the data
-      folder.
+      the resume tokens that they have. The contents of Sync are copied, too. Signing keys added by call are files with
+      SQLite, and rows on a server. The next start of the suite converts them, so give it the same data folder.
 
         campanile move --from .campanile --to postgresql://campanile@db.example.com
         campanile move --from postgresql://campanile@db.example.com --to .campanile
@@ -31,10 +31,11 @@ public struct MoveCommand: AsyncParsableCommand {
 
   private var arguments: [String] {
     if PostgreSQLEngine.isAddress(to) { return ["--move-from", from, "--store", to] }
-    // A file with an address, or the folder of SQLite files.
+    // A file with an address, or the folder of SQLite files. The programs refuse a mistaken address.
     var isFolder: ObjCBool = false
     let isThere = FileManager.default.fileExists(atPath: to, isDirectory: &isFolder)
-    return ["--move-from", from] + (isThere && !isFolder.boolValue ? ["--store", to] : ["--data-dir", to])
+    let isStore = isThere ? !isFolder.boolValue : PostgreSQLEngine.isMistakenAddress(to)
+    return ["--move-from", from] + [isStore ? "--store" : "--data-dir", to]
   }
 }
 

@@ -3,6 +3,11 @@ import CampanileStore
 
 /// The address of a server's database and the parameters of its connections, as libpq names them.
 struct ServerAddress: Sendable, Hashable {
+  /// The parameters that hold a secret.
+  private static let secrets: Set<String> = [
+    "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
+  ]
+
   private var parameters: [String: String]
 
   /// Parses an address: a URI, or `keyword=value` pairs.
@@ -29,7 +34,8 @@ struct ServerAddress: Sendable, Hashable {
     }
   }
 
-  var hasPassword: Bool { parameters["password"] != nil }
+  /// Whether the address contains a password or another secret.
+  var hasPassword: Bool { !Self.secrets.isDisjoint(with: parameters.keys) }
   var database: String { parameters["dbname"] ?? "" }
   var user: String? { parameters["user"] }
 

@@ -10,7 +10,8 @@ extension PostgreSQLConnection {
       for query in queries where answers[query] == nil {
         answers[query] = try ask(query)
         hasAsked = true
-        try session.sendIfWorthwhile()
+        // The sync follows at once.
+        try session.sendIfWorthwhile(isEarly: false)
       }
       // The server answers at a sync only.
       if hasAsked { try session.sync() }

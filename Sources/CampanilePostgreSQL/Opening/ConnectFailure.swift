@@ -33,6 +33,14 @@ enum ConnectFailure {
         .unavailable, "3D000", "there is no database \(address.database); \(ServerCheck.creation(address))"
       )
     }
+    if text.contains("permission denied for database") {
+      let database = ServerCheck.identifier(address.database)
+      return (
+        .unavailable, "42501",
+        "the user has no right to connect; run: "
+          + "GRANT CONNECT ON DATABASE \(database) TO \(ServerCheck.identifier(user))"
+      )
+    }
     if text.contains("timeout expired") {
       return (.unavailable, "08001", "the server did not respond in time: \(text)")
     }

@@ -24,7 +24,17 @@ enum ServerCheck {
     SELECT current_database(), CASE d.datlocprovider WHEN 'b' THEN 'C' WHEN 'i' THEN 'ICU' ELSE d.datcollate END,
       pg_is_in_recovery(), current_schema(),
       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), current_setting('synchronous_commit'),
-      num_nulls(to_regclass('store_lanes'), to_regclass('store_commits'), to_regclass('store_leases')) = 0, current_user
+      num_nulls(to_regclass('store_lanes'), to_regclass('store_commits'), to_regclass('store_leases')) = 0,
+      current_user,
+      (SELECT nspname FROM pg_catalog.pg_namespace
+        JOIN unnest(string_to_array(current_setting('search_path'), ',')) WITH ORDINALITY AS p (name, place)
+          ON nspname = replace(btrim(name, ' "'), '$user', current_user)
+        ORDER BY place LIMIT 1),
+      (SELECT concat(string_agg(p.privilege, ', ' ORDER BY p.place), ' on ', t.name)
+        FROM unnest(ARRAY['schema_migrations', 'store_commits', 'store_lanes', 'store_leases']) AS t (name),
+          unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) WITH ORDINALITY AS p (privilege, place)
+        WHERE NOT has_table_privilege(to_regclass(t.name)::oid, p.privilege)
+        GROUP BY t.name ORDER BY t.name LIMIT 1)
     FROM pg_catalog.pg_database d WHERE d.datname = current_database()
     """
 
@@ -41,11 +51,21 @@ enum ServerCheck {
     }
     let user = identifier(try row.text(7))
     guard let schema = try row.textIfPresent(3) else {
-      throw unfit("no schema of the search path exists; run: CREATE SCHEMA public AUTHORIZATION \(user)", address)
+      guard let unusable = try row.textIfPresent(8) else {
+        throw unfit("no schema of the search path exists; run: CREATE SCHEMA public AUTHORIZATION \(user)", address)
+      }
+      throw unfit(
+        "the user has no right to use the schema; run: "
+          + "GRANT USAGE, CREATE ON SCHEMA \(identifier(unusable)) TO \(user)", address)
     }
     guard try row.bool(4) else {
       throw unfit(
         "the user has no right to create tables; run: GRANT CREATE ON SCHEMA \(identifier(schema)) TO \(user)", address)
+    }
+    if let missing = try row.textIfPresent(9) {
+      throw unfit(
+        "the user has no right to \(missing); connect as the owner of the tables, or run as this owner: "
+          + "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(identifier(schema)) TO \(user)", address)
     }
     guard try row.text(5) != "off" else {
       throw unfit(
@@ -62,7 +82,7 @@ enum ServerCheck {
 
   private static func name(_ version: Int) -> String { "\(version / 10_000).\(version % 10_000)" }
 
-  private static func identifier(_ name: String) -> String {
+  static func identifier(_ name: String) -> String {
     "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
   }
 

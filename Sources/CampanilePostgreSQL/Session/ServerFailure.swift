@@ -8,11 +8,16 @@ struct ServerFailure {
   /// Whether the server ended the session.
   let endsSession: Bool
 
+  /// The remedy for a missing privilege. The server's message names the table, in the language of its settings.
+  private static let grantHint =
+    "; the user needs SELECT, INSERT, UPDATE and DELETE on all tables, and migrations need their owner"
+
   /// Returns nil if libpq itself reports that the connection is lost.
   init?(_ result: OpaquePointer, _ command: Command, place: String) {
     guard let state = Self.field(result, UInt8(ascii: "C")) else { return nil }
     let severity = Self.field(result, UInt8(ascii: "V"))
-    let message = Self.withoutValues(Self.field(result, UInt8(ascii: "M")) ?? "unknown error", state)
+    var message = Self.withoutValues(Self.field(result, UInt8(ascii: "M")) ?? "unknown error", state)
+    if state == "42501" { message += Self.grantHint }
     self.command = command
     endsSession = severity == "FATAL" || severity == "PANIC"
     // Only the statement around such a change divides by zero.

@@ -3,9 +3,10 @@ import CampanileStore
 
 extension Session {
   /// Buffered bytes that are sent without waiting for more, so that the server works while the client continues. The
-  /// first message is sent early, because the server is idle until then.
+  /// first message is sent early, because the server is idle until then. libpq itself sends each full 8 KiB.
   private static let firstBytesMax = 4 << 10
-  private static let bufferedBytesMax = 32 << 10
+  /// Bytes after which the results that have arrived are taken. Up to here, a commit is flushed three times at most.
+  private static let bufferedBytesMax = 256 << 10
 
   /// Sends COMMIT.
   func commit() throws(StoreError) {
@@ -63,8 +64,10 @@ extension Session {
 
   /// Sends the buffered commands if they are worth it, and takes the results that have arrived. If neither side
   /// emptied its buffer, both would wait for the other one.
-  func sendIfWorthwhile() throws(StoreError) {
-    guard bufferedBytes >= (hasSentEarly ? Self.bufferedBytesMax : Self.firstBytesMax) else { return }
+  ///
+  /// - Parameter isEarly: Whether the first message is sent early.
+  func sendIfWorthwhile(isEarly: Bool = true) throws(StoreError) {
+    guard bufferedBytes >= (isEarly && !hasSentEarly ? Self.firstBytesMax : Self.bufferedBytesMax) else { return }
     bufferedBytes = 0
     hasSentEarly = true
     counters.addFlush()

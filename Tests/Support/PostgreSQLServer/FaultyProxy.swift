@@ -18,11 +18,18 @@ public final class FaultyProxy: Sendable {
     case hold
   }
 
+  private struct PlannedFault {
+    var fault: Fault
+    var direction: Direction
+    var bytesLeft: Int
+    /// The first connection that it concerns.
+    var connectionMin = 0
+  }
+
   private struct State {
-    var fault: Fault?
-    var direction = Direction.toServer
-    var bytesLeft = 0
+    var planned: [PlannedFault] = []
     var faults = 0
+    var connections = 0
   }
 
   public let port: Int
@@ -48,13 +55,17 @@ public final class FaultyProxy: Sendable {
   public func close() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// Lets the next connection that carries these bytes fail, once.
-  public func fail(_ fault: Fault, _ direction: Direction, afterBytes count: Int) {
-    state.withLock { state in
-      (state.fault, state.direction, state.bytesLeft) = (fault, direction, count)
-    }
+  ///
+  /// - Parameter second: A cut of a connection that is opened after this fault.
+  public func fail(
+    _ fault: Fault, _ direction: Direction, afterBytes count: Int, thenCut second: (Direction, afterBytes: Int)? = nil
+  ) {
+    var planned = [PlannedFault(fault: fault, direction: direction, bytesLeft: count)]
+    if let second { planned.append(PlannedFault(fault: .cut, direction: second.0, bytesLeft: second.afterBytes)) }
+    state.withLock { $0.planned = planned }
   }
 
-  public func disarm() { state.withLock { $0.fault = nil } }
+  public func disarm() { state.withLock { $0.planned = [] } }
 
   /// Number of faults so far.
   public var faults: Int { state.withLock { $0.faults } }
@@ -67,7 +78,13 @@ public final class FaultyProxy: Sendable {
       _ = Glibc.close(client)
       return
     }
-    let remaining = Descriptors(client, server)
+    Loopback.sendAtOnce(client)
+    Loopback.sendAtOnce(server)
+    let number = state.withLock { state in
+      defer { state.connections += 1 }
+      return state.connections
+    }
+    let remaining = Descriptors(number, client, server)
     Thread.detachNewThread { self.forward(client, server, .toServer, remaining) }
     Thread.detachNewThread { self.forward(server, client, .toClient, remaining) }
   }
@@ -78,7 +95,7 @@ public final class FaultyProxy: Sendable {
     while true {
       let count = read(source, &buffer, buffer.count)
       guard count > 0 else { break }
-      let (first, fault) = split(count, direction)
+      let (first, fault) = split(count, direction, both.number)
       _ = Loopback.writeAll(target, buffer[..<first])
       switch fault {
       case .cut: return both.shutDown()
@@ -92,26 +109,34 @@ public final class FaultyProxy: Sendable {
   }
 
   /// Returns the number of bytes to forward, and the fault that follows them.
-  private func split(_ count: Int, _ direction: Direction) -> (Int, Fault?) {
+  private func split(_ count: Int, _ direction: Direction, _ connection: Int) -> (Int, Fault?) {
     state.withLock { state in
-      guard let fault = state.fault, state.direction == direction else { return (count, nil) }
-      guard count > state.bytesLeft else {
-        state.bytesLeft -= count
+      guard let next = state.planned.first, next.direction == direction, connection >= next.connectionMin else {
         return (count, nil)
       }
-      state.fault = nil
+      guard count > next.bytesLeft else {
+        state.planned[0].bytesLeft -= count
+        return (count, nil)
+      }
+      state.planned.removeFirst()
+      if !state.planned.isEmpty { state.planned[0].connectionMin = state.connections }
       state.faults += 1
-      return (state.bytesLeft, fault)
+      return (next.bytesLeft, next.fault)
     }
   }
 }
 
 /// The two sockets of a connection, closed after the last of two users.
 private final class Descriptors: Sendable {
+  /// The number of the connection.
+  let number: Int
   private let sockets: [Int32]
   private let users = Atomic(2)
 
-  init(_ first: Int32, _ second: Int32) { sockets = [first, second] }
+  init(_ number: Int, _ first: Int32, _ second: Int32) {
+    self.number = number
+    sockets = [first, second]
+  }
 
   func shutDown() { for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) } }
 
@@ -144,6 +169,12 @@ enum Loopback {
     if isConnected { return descriptor }
     close(descriptor)
     return nil
+  }
+
+  /// Sends short messages without waiting for the acknowledgement of earlier ones.
+  static func sendAtOnce(_ descriptor: Int32) {
+    var isOn: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
   }
 
   static func writeAll(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Bool {
