@@ -118,6 +118,7 @@ class InterceptedStream<R: ProtoMessage>: InterceptedCall<Void>, StreamTransport
 }
 
 final class InterceptedServerStream<Q: ProtoMessage, R: ProtoMessage>: InterceptedStream<R>, @unchecked Sendable {
+  // `@unchecked`: `mayStart` admits one caller to `open`, which alone reads and changes the message.
   /// Nil once the call was made, so that it is released.
   private var message: Q?
 
@@ -135,6 +136,7 @@ final class InterceptedServerStream<Q: ProtoMessage, R: ProtoMessage>: Intercept
 
 final class InterceptedBidirectionalStream<Q: ProtoMessage, R: ProtoMessage>: InterceptedStream<R>, @unchecked Sendable
 {
+  // `@unchecked` as its superclass: it adds a constant of a `Sendable` type.
   private let requests: @Sendable (RequestSink<Q>) async throws -> Void
 
   init(
