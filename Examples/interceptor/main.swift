@@ -23,8 +23,10 @@ struct StockService: StockServiceProtocol {
 LoggingSystem.bootstrap(StreamLogHandler.standardError)
 let propagation = DeadlinePropagation()
 
-let stockServer = RPCServer(
-  services: [StockService()], interceptors: [.logging(Logger(label: "stock")), BusyAtFirst()])
+let stockBytes = RequestBytes(
+  TypedDispatcher(
+    MethodRegistry([StockService()], interceptors: [.logging(Logger(label: "stock")), BusyAtFirst()])))
+let stockServer = RPCServer(ServerConfiguration(), dispatcher: stockBytes)
 try await stockServer.run { stock in
   try await RPCClient.with(ClientConfiguration(addresses: [stock])) { caller in
     let orders = OrderService(stock: StockServiceClient(caller.intercepted(by: [RepeatingWhenBusy(), propagation])))
@@ -47,3 +49,4 @@ try await stockServer.run { stock in
     }
   }
 }
+for (method, sizeBytes) in stockBytes.totals { print("\(sizeBytes) bytes of requests to \(method)") }

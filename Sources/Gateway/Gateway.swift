@@ -120,6 +120,9 @@ public final class Gateway: Sendable {
     }
   }
 
+  /// A query for the number of gateways that are alive, on a database on PostgreSQL.
+  package static var membersSQL: String { GatewayMembership.countSQL }
+
   /// The schema of `gateway.sqlite`.
   public static var migrations: [Migration] { GatewayMigrations.all }
 

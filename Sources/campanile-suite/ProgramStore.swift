@@ -15,13 +15,16 @@ struct ProgramStore: Sendable {
   private static let moveFrom = Setting.string(
     "move-from", default: "",
     help: "copy the data of another data folder or server into this empty store, and exit; see `campanile move`")
+  private static let copyFrom = Setting.string(
+    "copy-from", default: "",
+    help: "like move-from, of a server that programs may use meanwhile; see `campanile backup`")
 
   private static let durability = Setting.choice(
     "durability", of: ["full", "normal"], default: "full",
     help: "durability of acknowledged writes: full survives power loss, normal a crash")
 
   /// The settings that every program with a store has.
-  static let settings = [CommonConfiguration.dataFolder, durability, store, planMigrations, moveFrom]
+  static let settings = [CommonConfiguration.dataFolder, durability, store, planMigrations, moveFrom, copyFrom]
 
   /// The configuration with which to open the store.
   var configuration: StoreConfiguration
@@ -99,9 +102,11 @@ extension ProgramStore {
   /// - Parameters:
   ///   - omitted: See `StoreMove`.
   ///   - finishing: See `StoreMove`.
+  ///   - processesSQL: See `StoreMove`.
   ///   - contents: Copies what the database does not contain, and describes it.
   static func task(
     _ name: String, _ migrations: [Migration], omitting omitted: Set<String> = [], finishing: [String] = [],
+    processesSQL: String? = nil,
     contents: (@Sendable (_ source: MovedStore, _ target: MovedStore) throws -> String)? = nil
   ) -> @Sendable (Settings) throws -> String? {
     { settings in
@@ -109,10 +114,12 @@ extension ProgramStore {
       if try settings.bool(planMigrations.key) {
         return try Store.migrationPlan(target, migrations: migrations).text
       }
-      let place = try settings.string(moveFrom.key)
+      let setting = try settings.string(moveFrom.key).isEmpty ? copyFrom : moveFrom
+      let place = try settings.string(setting.key)
       guard !place.isEmpty else { return nil }
       var move = StoreMove(
-        from: try source(place, name), to: target, migrations: migrations, omitting: omitted, finishing: finishing)
+        from: try source(place, name, setting), to: target, migrations: migrations, omitting: omitted,
+        finishing: finishing, processesSQL: processesSQL, mayBeInUse: setting.key == copyFrom.key)
       var nextReport = ContinuousClock.now + .seconds(1)
       let folder = try settings.string(CommonConfiguration.dataDir)
       var copied = ""
@@ -127,15 +134,16 @@ extension ProgramStore {
         nextReport = ContinuousClock.now + .seconds(1)
         FileHandle.standardError.write(Data("\(bar(progress)) \(progress.rows) rows\n".utf8))
       }
+      guard !moved.wasComplete else { return "\(bar(moved)) moved before, and the source has not changed since" }
       return "\(bar(moved)) \(moved.rows) rows moved, and compared with their source\(copied)"
     }
   }
 
-  private static func source(_ place: String, _ name: String) throws -> StoreConfiguration {
+  private static func source(_ place: String, _ name: String, _ setting: Setting) throws -> StoreConfiguration {
     var isFolder: ObjCBool = false
     let isThere = FileManager.default.fileExists(atPath: place, isDirectory: &isFolder)
     if isThere, isFolder.boolValue { return StoreConfiguration(path: "\(place)/\(name).sqlite") }
-    return StoreConfiguration(try server(place, name, moveFrom))
+    return StoreConfiguration(try server(place, name, setting))
   }
 
   private static func bar(_ progress: StoreMove.Progress) -> String {

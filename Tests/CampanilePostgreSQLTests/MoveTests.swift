@@ -6,7 +6,7 @@ import Testing
 @testable import CampanileStore
 
 /// Databases are copied between engines.
-@Suite("Moves between engines") struct MoveTests {
+@Suite("Moves between engines", .timeLimit(.minutes(3))) struct MoveTests {
   private static let schema = [
     Migration(
       "0001-things",
@@ -42,11 +42,13 @@ import Testing
     StoreConfiguration(try PostgreSQLEngine(address))
   }
 
-  private func move(_ source: StoreConfiguration, _ target: StoreConfiguration) throws(StoreError) -> StoreMove.Progress
-  {
+  private func move(
+    _ source: StoreConfiguration, _ target: StoreConfiguration, processesSQL: String? = nil
+  ) throws(StoreError) -> StoreMove.Progress {
     try StoreMove(
       from: source, to: target, migrations: Self.schema, omitting: ["derived"],
-      finishing: ["UPDATE counters SET value = value + 1 WHERE name = 'finished'"]
+      finishing: ["UPDATE counters SET value = value + 1 WHERE name = 'finished'"],
+      processesSQL: processesSQL
     ).run()
   }
 
@@ -162,7 +164,9 @@ import Testing
       let targets = [StoreConfiguration(path: folder + "/b.sqlite"), try server(address)]
       for target in targets {
         let moved = try move(source, target)
-        #expect(try move(source, target) == StoreMove.Progress(tablesMoved: moved.tables, tables: moved.tables))
+        #expect(
+          try move(source, target)
+            == StoreMove.Progress(tablesMoved: moved.tables, tables: moved.tables, wasComplete: true))
       }
       let store = try Store(source, migrations: Self.schema)
       try await store.write { try $0.execute("INSERT INTO events (id, text) VALUES (42, 'later')") }
@@ -191,6 +195,27 @@ import Testing
       let store = try Store(full, migrations: Self.schema)
       #expect(await storeError { _ = try move(full, missing) }?.code == .inUse)
       await store.close()
+      let cluster = try PostgreSQLCluster.shared()
+      let source = try server(cluster.address(try cluster.createDatabase(), throughSocket: true))
+      let running = try Store(source, migrations: Self.schema)
+      let isHeld = AsyncStream<Void>.makeStream()
+      let work = Task {
+        await running.whileHolding("background") {
+          isHeld.continuation.finish()
+          try? await Task.sleep(for: .seconds(3_600))
+        }
+      }
+      defer { work.cancel() }
+      for await _ in isHeld.stream {}
+      for processesSQL in [nil, "SELECT 0"] {
+        let refusal = await storeError { _ = try move(source, missing, processesSQL: processesSQL) }
+        #expect(refusal?.code == .inUse && refusal?.message.contains("stop the suite first") == true)
+      }
+      work.cancel()
+      await work.value
+      await running.close()
+      #expect(await storeError { _ = try move(source, missing, processesSQL: "SELECT 1") }?.code == .inUse)
+      #expect(try move(source, missing, processesSQL: "SELECT 0").tables > 0)
     }
   }
 }

@@ -108,7 +108,7 @@ def test_a_suite_moves_to_a_server_and_back(server, start, tmp_path):
     assert moved.returncode == 0, moved.stderr
     assert len(re.findall(r"rows moved, and compared with their source", moved.stderr + moved.stdout)) == len(DATABASES)
     again = run("move", "--from", folder, "--to", there)
-    assert len(re.findall(r" 0 rows moved", again.stderr + again.stdout)) == len(DATABASES)
+    assert len(re.findall("moved before, and the source has not changed since", again.stderr + again.stdout)) == len(DATABASES)
     for file in folder.glob("*.sqlite*"):
         file.unlink()
     suite = start("data", "--store", there).wait_ready()
@@ -316,6 +316,8 @@ def test_a_backup_of_a_server_restores_into_files_and_into_a_server(server, star
     publisher.stopped.set()
     publisher.join(PATIENCE_S)
     assert len(publisher.acknowledged) > count
+    moved = run("move", "--from", there, "--to", tmp_path / "moved")
+    assert moved.returncode != 0 and "stop the suite first" in moved.stderr + moved.stdout
     suite.stop()
     assert len(list(copies.glob("*.sqlite"))) == len(DATABASES) and not list(copies.glob(".*"))
     for arguments in [("verify", "--from", copies), ("restore", "--from", copies, "--to", restored)]:

@@ -61,7 +61,7 @@ public struct BackupCommand: AsyncParsableCommand {
     let folder = "\(target)/.copy-\(stamp)-\(getpid())"
     try PrivateFolder.make(folder)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let copies = try DatabaseCopy.all(["--move-from", store, "--data-dir", folder])
+    let copies = try DatabaseCopy.all(["--copy-from", store, "--data-dir", folder])
     // At once, so that all snapshots are of nearly the same time.
     try await withThrowingTaskGroup { group in
       for copy in copies { group.addTask { try await copy.run() } }

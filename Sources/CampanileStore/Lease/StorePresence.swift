@@ -28,6 +28,15 @@ package struct StorePresence: Sendable {
     """
   }
 
+  /// Returns the number of leases that processes hold which are alive. PostgreSQL's.
+  static func liveLeases(_ connection: any StoreConnection) throws -> Int64 {
+    try connection.integer(
+      """
+      SELECT count(*) FROM store_leases AS l WHERE l.until_ms >= \(nowMs)
+        AND EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = l.backend)
+      """) ?? 0
+  }
+
   /// Keeps the process's lease until the task is cancelled. Returns at once on SQLite.
   package func run() async {
     guard store.isShared else { return }

@@ -14,6 +14,8 @@ public struct StoreMove {
     public var tablesMoved = 0
     public var tables = 0
     public var rows = 0
+    /// Whether an earlier run has moved everything. The source was compared with the rows that were moved then.
+    public var wasComplete = false
   }
 
   private static let rowsPerCommit = 200
@@ -26,6 +28,8 @@ public struct StoreMove {
   private let migrator: Migrator
   private let omitted: Set<String>
   private let finishing: [String]
+  private let processesSQL: String?
+  private let mayBeInUse: Bool
   /// Copies what the database does not contain, after its tables. Runs again if the move is repeated before its end.
   package var copyContents: ((_ source: any StoreConnection, _ target: any StoreConnection) throws -> Void)?
 
@@ -33,21 +37,27 @@ public struct StoreMove {
   ///   - migrations: The schema of both databases.
   ///   - omitted: Tables that are not copied, because the service builds them from others.
   ///   - finishing: Statements that make the service do so.
+  ///   - processesSQL: A query on PostgreSQL for the number of processes that work without a lease.
+  ///   - mayBeInUse: Whether processes may work on the source server, for a copy of one moment.
   public init(
     from source: StoreConfiguration, to target: StoreConfiguration, migrations: [Migration],
-    omitting omitted: Set<String> = [], finishing: [String] = []
+    omitting omitted: Set<String> = [], finishing: [String] = [], processesSQL: String? = nil,
+    mayBeInUse: Bool = false
   ) {
     self.source = source
     self.target = target
     migrator = Migrator(migrations)
     self.omitted = omitted
     self.finishing = finishing
+    self.processesSQL = processesSQL
+    self.mayBeInUse = mayBeInUse
   }
 
   /// Moves the database. Blocks.
   ///
-  /// - Throws: `alreadyExists` if the target has other data; `migration` if the source has another schema than this
-  ///   program; `inUse`; `corrupt` if the copy differs from its source.
+  /// - Throws: `alreadyExists` if the target has other data. `migration` if the source has another schema than this
+  ///   program. `inUse` if a program has a file of the move open, or works on the source server. `corrupt` if the copy
+  ///   differs from its source.
   public func run(_ report: (Progress) -> Void = { _ in }) throws(StoreError) -> Progress {
     let engine = source.storeEngine
     guard source.engine != nil || DatabaseFile.sizeBytes(source.path) > 0 else {
@@ -60,7 +70,21 @@ public struct StoreMove {
     guard try migrator.plan(on: reader).pending.isEmpty else {
       throw StoreError(.migration, "the schema is older than this program; start the service once", path: engine.place)
     }
+    if !mayBeInUse, try isUsed(reader) {
+      throw StoreError(.inUse, "a process runs on the source; stop the suite first", path: engine.place)
+    }
     return try write(from: reader, report)
+  }
+
+  /// Whether a process works on the source. A file has none, because it was claimed.
+  private func isUsed(_ reader: any StoreConnection) throws(StoreError) -> Bool {
+    guard reader.dialect == .postgreSQL else { return false }
+    do {
+      let processes = try processesSQL.flatMap { try reader.integer($0) } ?? 0
+      return try processes + StorePresence.liveLeases(reader) > 0
+    } catch {
+      throw .from(error, path: reader.place)
+    }
   }
 
   private func write(from reader: any StoreConnection, _ report: (Progress) -> Void) throws(StoreError) -> Progress {
@@ -75,7 +99,7 @@ public struct StoreMove {
       let tables = try self.tables(reader)
       if try writer.hasTable("store_moved") {
         try checkSource(try self.digests(tables, reader), writer)
-        return Progress(tablesMoved: tables.count, tables: tables.count)
+        return Progress(tablesMoved: tables.count, tables: tables.count, wasComplete: true)
       }
       try prepare(writer)
       guard try self.tables(writer) == tables else {

@@ -16,7 +16,7 @@ final class GatewayMembership: Sendable {
     INSERT INTO gateway_members (name, until_ms) VALUES ($1, \(nowMs) + $2)
     ON CONFLICT (name) DO UPDATE SET until_ms = excluded.until_ms
     """
-  private static let countSQL = "SELECT count(*) FROM gateway_members WHERE until_ms >= \(nowMs)"
+  static let countSQL = "SELECT count(*) FROM gateway_members WHERE until_ms >= \(nowMs)"
   private static let purgeSQL = "DELETE FROM gateway_members WHERE until_ms < \(nowMs) - $1"
   private static let orphansSQL = """
     DELETE FROM reply_claims WHERE owner NOT IN (SELECT name FROM gateway_members)

@@ -14,7 +14,8 @@ enum GatewayProgram {
     var specification = ServiceSpecification.program(
       name: "campanile-gateway", defaultPort: 7400, settings: GatewayProgramConfiguration.all + ProgramStore.settings,
       listenPolicy: .serviceAuthenticates)
-    specification.task = ProgramStore.task("gateway", Gateway.migrations)
+    specification.task = ProgramStore.task(
+      "gateway", Gateway.migrations, processesSQL: Gateway.membersSQL)
     await ServiceMain.main(specification, open: open)
   }
 
