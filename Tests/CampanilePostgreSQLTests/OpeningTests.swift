@@ -187,6 +187,11 @@ struct OpeningTests {
     let wrongName = await failure("\(cluster.address(database))?\(authority)")
     #expect(wrongName?.code == .unavailable)
     #expect(wrongName?.message.contains("does not match host name \"127.0.0.1\"") == true)
+    let other = try PostgreSQLCluster(settings: ["ssl = off"])
+    try other.enableTLS(name: "localhost")
+    let foreign = await failure("\(local)?sslmode=verify-full&sslrootcert=\(other.certificate)")
+    #expect(foreign?.code == .unavailable)
+    #expect(foreign?.message.contains("certificate verify failed") == true)
     let untrusted = await failure("\(local)?sslmode=verify-full&sslrootcert=/nowhere.pem")
     #expect(untrusted?.message.contains("root certificate file \"/nowhere.pem\" does not exist") == true)
   }
