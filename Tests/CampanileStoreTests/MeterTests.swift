@@ -42,6 +42,22 @@ import Testing
     }
   }
 
+  @Test func restartedTransactionsAreCounted() async throws {
+    struct Refused: Error {}
+    try await withMeter { store, meter, metrics in
+      try await store.insert("r1")
+      await #expect(throws: Refused.self) {
+        try await store.write {
+          try $0.execute("INSERT INTO rows (id, body) VALUES ('r2', 'b')")
+          throw Refused()
+        }
+      }
+      await meter.collect(store, nowMs: 0)
+      #expect(try metrics.expectCounter("campanile_store_restarted_transactions_total").totalValue == 1)
+      #expect(try await store.ids() == ["r1"])
+    }
+  }
+
   @Test func outboxLagIsAgeOfOldestMessage() async throws {
     try await withMeter { store, meter, metrics in
       await meter.collect(store, nowMs: 5_000)

@@ -9,8 +9,9 @@ import Synchronization
 ///
 /// Gauges and counters, recorded by `collect`: `campanile_store_pending_writes` and
 /// `campanile_store_pending_writes_limit`, `campanile_store_writes_total`, `campanile_store_failed_writes_total`,
-/// `campanile_store_overloaded_writes_total`, `campanile_store_database_bytes`, `campanile_store_wal_bytes`,
-/// `campanile_store_readers`, `campanile_store_reader_waits_total`, `campanile_store_reopens_total`.
+/// `campanile_store_restarted_transactions_total`, `campanile_store_overloaded_writes_total`,
+/// `campanile_store_database_bytes`, `campanile_store_wal_bytes`, `campanile_store_readers`,
+/// `campanile_store_reader_waits_total`, `campanile_store_reopens_total`.
 ///
 /// Of the outbox: `campanile_outbox_pending_messages`, `campanile_outbox_dead_messages` and
 /// `campanile_outbox_lag_seconds` (the age of the oldest pending message; 0 if there is none).
@@ -57,6 +58,7 @@ public final class StoreMeter: Sendable {
     gauge("campanile_store_readers", Int64(now.readersOpen))
     total("campanile_store_writes_total", now.writes)
     total("campanile_store_failed_writes_total", now.failedWrites)
+    total("campanile_store_restarted_transactions_total", now.restartedTransactions)
     total("campanile_store_overloaded_writes_total", now.overloadedWrites)
     total("campanile_store_reader_waits_total", now.readerWaits)
     total("campanile_store_reopens_total", now.reopens)

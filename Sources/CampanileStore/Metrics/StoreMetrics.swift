@@ -24,6 +24,9 @@ public struct StoreMetrics: Sendable, Hashable {
   public var overloadedWrites: Int64 = 0
   /// Writes cancelled before they started.
   public var cancelledWrites: Int64 = 0
+  /// Number of times that a transaction was rolled back and begun again: after the failure of one of its writes, or
+  /// because another process had committed in the meantime.
+  public var restartedTransactions: Int64 = 0
   public var commitNsTotal: Int64 = 0
   public var commitNsMax: Int64 = 0
   public var batchWritesLargest: Int = 0
@@ -38,8 +41,9 @@ public struct StoreMetrics: Sendable, Hashable {
 }
 
 extension StoreMetrics {
-  mutating func record(_ commit: CommitObservation, failedWrites: Int) {
+  mutating func record(_ commit: CommitObservation, failedWrites: Int, restarts: Int) {
     self.failedWrites += Int64(failedWrites)
+    restartedTransactions += Int64(restarts)
     if commit.failure != nil {
       failedCommits += 1
       return

@@ -11,6 +11,8 @@ struct BatchTransaction {
   private(set) var joined: [PendingWrite] = []
   /// Writes whose own body failed, with their errors. They do not affect the other writes.
   private(set) var failed: [(PendingWrite, any Error)] = []
+  /// The number of times that the transaction was rolled back and begun again.
+  private(set) var restarts = 0
   private var usesSavepoints = false
   /// The number of next writes whose queries were asked, or will run without.
   private var askedCount = 0
@@ -116,6 +118,7 @@ struct BatchTransaction {
   /// Runs all joined writes again, and then `item`. If that throws, all of them are in `joined`, to be notified.
   private mutating func beginAnew(with item: PendingWrite?) throws(StoreError) {
     if let item { joined.append(item) }
+    restarts += 1
     let isOvertaken = connection.isOvertaken
     connection.rollBack()
     try connection.beginWriting()

@@ -191,7 +191,7 @@ final class GroupCommitWriter: Sendable {
       writes: failure == nil ? transaction.joined.count : 0, transactionNs: (now - begun).nanoseconds,
       commitNs: (now - committing).nanoseconds, pendingWrites: queue.count, failure: failure)
     gathering.note(commit, writesMax: configuration.batchWritesMax)
-    metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count) }
+    metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count, restarts: transaction.restarts) }
     configuration.observer?(commit)
   }
 
