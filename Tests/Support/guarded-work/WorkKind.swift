@@ -16,6 +16,8 @@ enum WorkKind: String, CaseIterable {
   case forward
   /// Publishes one notification, which is on disk before the call returns.
   case write
+  /// Reads one notification by its identifier.
+  case read
 
   /// Does the work `count` times. Returns a value that depends on all of it.
   func run(_ count: Int) throws -> Int {
@@ -26,6 +28,7 @@ enum WorkKind: String, CaseIterable {
     case .dispatch: try ServerWork.dispatch(count)
     case .forward: try ServerWork.forward(count)
     case .write: try StoreWork.write(count)
+    case .read: try StoreWork.read(count)
     }
   }
 

@@ -2,7 +2,7 @@ import Foundation
 
 // Does a fixed amount of work for `scripts/bench guard`, which counts the instructions.
 //
-//   guarded-work KIND COUNT      scan, decode, encode, dispatch, forward or write
+//   guarded-work KIND COUNT      scan, decode, encode, dispatch, forward, write or read
 //
 // The main thread exits like that of a C program and blocks on asynchronous work: valgrind crashes at the end of an
 // asynchronous main.
