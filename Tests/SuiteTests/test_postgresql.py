@@ -1,16 +1,20 @@
-"""Every statement that the repositories send to SQLite is parsed and analysed by a real PostgreSQL, 15 or newer.
+"""Every statement that the repositories send to one engine is parsed and analysed by the other, PostgreSQL 15 or newer or SQLite.
 
-The schema is the one that the migrations create. Statements that would not run there are listed with the reason in
-postgresql_differences.json and docs/scaling.md. No other statement may fail, and no listed one may run.
+The schema is the one that the migrations create. Statements that would not run on PostgreSQL are listed with the reason in
+postgresql_differences.json and docs/scaling.md, and those that would not run on SQLite in sqlite_differences.json. No other statement
+may fail, and no listed one may run.
 
-The statements are recorded while the Swift tests run (Tests/Support/sql-recorder), so the checked statements are the real ones.
+The statements are recorded while the Swift tests run (Tests/Support/sql-recorder), so the checked statements are the real ones: those for
+SQLite by `scripts/test`, those for PostgreSQL by `scripts/test --store postgresql --swift`.
 """
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
 import re
+import sqlite3
 
 import pytest
 
@@ -22,13 +26,18 @@ TARGETS = ["ActivitiesTests", "AttendanceTests", "GatewayTests", "NotificationsT
 # Statements of the store itself, which another driver would replace, and those of SQLite's full-text search.
 SEAM = re.compile(r"^(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|EXPLAIN|VACUUM|ANALYZE|ATTACH|DETACH|REINDEX)\b|sqlite_|"
                   r"\bpragma_|\bgrdb_|\bfts5\(|'main'\.", re.I)
-KNOWN = json.loads((pathlib.Path(__file__).parent / "postgresql_differences.json").read_text())
+# Statements of the engine on a server.
+SERVER_SEAM = re.compile(r"^(BEGIN|SET)\b|\bto_regclass\(|\bpg_|\bstore_(lanes|commits|leases|move|moved)\b|\bschema_migrations\b|\bcurrent_schema|\bset_config\(", re.I)
+# The engine's form of a change that must affect a row.
+CHANGE = re.compile(r"^WITH changed AS \((.*) RETURNING 1\) SELECT 1 / count\(\*\) FROM changed$")
+KNOWN, KNOWN_ON_SQLITE = (json.loads((pathlib.Path(__file__).parent / f"{engine}_differences.json").read_text())
+                          for engine in ("postgresql", "sqlite"))
 
 
-def statements(target):
-    """Each statement once, in the order of its first use, on one line."""
+def statements(target, engine="sqlite"):
+    """Each statement that was sent to an engine once, in the order of its first use, on one line."""
     seen = {}
-    for file in sorted((RECORDS / target).glob("*.sql"), key=lambda file: file.stat().st_mtime):
+    for file in sorted((RECORDS / target).glob(f"*.{engine}"), key=lambda file: file.stat().st_mtime):
         for text in file.read_bytes().split(b"\0"):
             statement = re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", text.decode())).strip().rstrip(";").strip()
             if statement:
@@ -66,8 +75,8 @@ def server(tmp_path_factory):
     server.stop()
 
 
-def kind(statement):
-    return next((entry["pattern"] for entry in KNOWN if re.search(entry["pattern"], statement, re.I)), None)
+def kind(statement, known=KNOWN):
+    return next((entry["pattern"] for entry in known if re.search(entry["pattern"], statement, re.I)), None)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -92,3 +101,39 @@ def test_statements_run_on_postgresql(server, target):
     assert set(told) == listed, f"postgresql_differences.json lists {listed}, but PostgreSQL rejects {set(told)}"
     # Without an error here, the statements would not have reached PostgreSQL at all.
     assert 0 in faults_of(server, f"{target.lower()}_wrong", ["SELEC 1"])
+
+
+def fault_on_sqlite(database, statement):
+    try:
+        database.execute("EXPLAIN " + CHANGE.sub(r"\1", statement))
+    except sqlite3.ProgrammingError as error:
+        # SQLite has compiled the statement, and its arguments are missing.
+        assert "bindings" in str(error)
+    except sqlite3.Error as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.skipif(os.environ.get("CAMPANILE_TEST_STORE") != "postgresql", reason="needs the records of a run on PostgreSQL")
+@pytest.mark.parametrize("target", TARGETS)
+def test_statements_run_on_sqlite(target):
+    sent = [text for text in statements(target, "postgresql") if not SERVER_SEAM.search(text)]
+    assert len(sent) > 20, f"no statements of {target} in {RECORDS}: scripts/test --store postgresql --swift records them"
+    database = sqlite3.connect(":memory:")
+    # The data of an earlier version, and the migrations that the tests have upgraded them with.
+    database.executescript(max((ROOT / "Tests" / "Golden" / target).glob("????-??.sql")).read_text())
+    for statement in statements(target):
+        if re.match(r"(CREATE|ALTER|DROP)\b", statement, re.I) and not reverts(statement):
+            # Some tables exist, and Python's SQLite lacks the tokenizer of the tables for search.
+            with contextlib.suppress(sqlite3.Error):
+                database.execute(statement)
+    told = collections.defaultdict(list)
+    for statement in sent:
+        if fault := fault_on_sqlite(database, statement):
+            told[kind(statement, KNOWN_ON_SQLITE)].append(f"{fault}\n    {statement}")
+    unknown = told.pop(None, [])
+    print(f"{target}: {len(sent)} statements, {sum(map(len, told.values()))} of them known not to run on SQLite")
+    assert not unknown, "these would not run on SQLite:\n" + "\n".join(unknown)
+    listed = {entry["pattern"] for entry in KNOWN_ON_SQLITE if target in entry["targets"]}
+    assert set(told) == listed, f"sqlite_differences.json lists {listed}, but SQLite rejects {set(told)}"
+    assert fault_on_sqlite(database, "SELEC 1")

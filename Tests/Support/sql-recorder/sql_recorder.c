@@ -1,6 +1,6 @@
 // A preloaded library that records the SQL statements of a test process. Writes every statement that SQLite has
-// accepted to a file per process in the folder $SQL_RECORD, each terminated by a zero byte. It does nothing in other
-// programs.
+// accepted to PID.sqlite in the folder $SQL_RECORD, and every one that libpq was asked to prepare to PID.postgresql.
+// Each ends with a zero byte. It does nothing in other programs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,9 +12,12 @@
 
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
+typedef struct pg_conn PGconn;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int descriptor = -1;
+static const char *const engines[] = {"sqlite", "postgresql"};
+static int descriptors[] = {-1, -1};
+enum engine { SQLITE, POSTGRESQL };
 
 static int is_test(void) {
   static int known = -1;
@@ -27,17 +30,19 @@ static int is_test(void) {
   return known;
 }
 
-static void record(const char *text, const char *end) {
+static void record(enum engine engine, const char *text, const char *end) {
   const char *folder = getenv("SQL_RECORD");
   if (folder == NULL || text == NULL || !is_test()) return;
   size_t length = end == NULL ? strlen(text) : (size_t)(end - text);
   pthread_mutex_lock(&lock);
-  if (descriptor < 0) {
+  int descriptor = descriptors[engine];
+  if (descriptor == -1) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%d.sql", folder, (int)getpid());
+    snprintf(path, sizeof path, "%s/%d.%s", folder, (int)getpid(), engines[engine]);
     descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   }
   if (descriptor >= 0 && (write(descriptor, text, length) < 0 || write(descriptor, "", 1) < 0)) descriptor = -2;
+  descriptors[engine] = descriptor;
   pthread_mutex_unlock(&lock);
 }
 
@@ -47,7 +52,7 @@ int sqlite3_prepare_v3(sqlite3 *db, const char *sql, int count, unsigned flags, 
   if (next == NULL) next = dlsym(RTLD_NEXT, "sqlite3_prepare_v3");
   int code = next(db, sql, count, flags, made, &end);
   if (tail != NULL) *tail = end;
-  if (code == 0) record(sql, end);
+  if (code == 0) record(SQLITE, sql, end);
   return code;
 }
 
@@ -57,6 +62,14 @@ int sqlite3_prepare_v2(sqlite3 *db, const char *sql, int count, sqlite3_stmt **m
   if (next == NULL) next = dlsym(RTLD_NEXT, "sqlite3_prepare_v2");
   int code = next(db, sql, count, made, &end);
   if (tail != NULL) *tail = end;
-  if (code == 0) record(sql, end);
+  if (code == 0) record(SQLITE, sql, end);
+  return code;
+}
+
+int PQsendPrepare(PGconn *connection, const char *name, const char *sql, int count, const unsigned *types) {
+  static int (*next)(PGconn *, const char *, const char *, int, const unsigned *);
+  if (next == NULL) next = dlsym(RTLD_NEXT, "PQsendPrepare");
+  int code = next(connection, name, sql, count, types);
+  if (code == 1) record(POSTGRESQL, sql, NULL);
   return code;
 }
