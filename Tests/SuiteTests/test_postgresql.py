@@ -22,6 +22,7 @@ from campanile import ROOT
 from postgresql_server import Server
 
 RECORDS = pathlib.Path(os.environ.get("CAMPANILE_SQL_RECORDS", ROOT / ".build" / "sql"))
+# scripts/test reads this line, and records the statements of these targets.
 TARGETS = ["ActivitiesTests", "AttendanceTests", "GatewayTests", "NotificationsTests", "SyncTests"]
 # Statements of the store itself, which another driver would replace, and those of SQLite's full-text search.
 SEAM = re.compile(r"^(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|EXPLAIN|VACUUM|ANALYZE|ATTACH|DETACH|REINDEX)\b|sqlite_|"
