@@ -250,8 +250,8 @@ let testTargets = [
     "CampanileRPC", "CampanileServer", "CoreMetrics", "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix",
     "ServiceLifecycle", "TestSupport"),
   tests(
-    "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "MetricsTestKit",
-    "store-crasher"),
+    "CampanileStoreTests", uses: "CampanileBase", "CampanilePostgreSQL", "CampanileStore", "GRDB", "MetricsTestKit",
+    "ServiceTesting", "store-crasher"),
   tests(
     "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
     "CampanileHealthReflection", "CampanileRPC", "CampanileService", "CampanileStore", "Echo", "Gateway",

@@ -1,8 +1,9 @@
 import CampanileStore
 import Foundation
+import ServiceTesting
 import Testing
 
-@Suite struct BackupTests {
+@Suite(.onSQLite) struct BackupTests {
   @Test func copiesOneSnapshotUnderLoad() async throws {
     try await withStore { store, scratch in
       let body = String(repeating: "b", count: 2_000)

@@ -1,9 +1,10 @@
 import CampanileStore
 import Foundation
+import ServiceTesting
 import Testing
 
 /// Failures of the disk and of the operating system.
-@Suite(.serialized) struct FaultTests {
+@Suite(.serialized, .onSQLite) struct FaultTests {
   /// Number of kills; the environment can raise it.
   private static var rounds: Int {
     ProcessInfo.processInfo.environment["CAMPANILE_CRASH_ROUNDS"].flatMap { Int($0) } ?? 5

@@ -6,7 +6,7 @@ import Testing
   private let two = Migration("0002-b", "CREATE TABLE b (id BIGINT NOT NULL PRIMARY KEY); INSERT INTO b VALUES (7)")
 
   private func open(_ scratch: Scratch, _ migrations: [Migration]) async throws -> MigrationPlan {
-    let store = try Store(StoreConfiguration(path: scratch.file()), migrations: migrations)
+    let store = try openStore(scratch.file(), migrations: migrations)
     let plan = store.migrationPlan
     await store.close()
     return plan
@@ -25,10 +25,10 @@ import Testing
 
   @Test func dryRunChangesNothing() async throws {
     let scratch = Scratch()
-    let all = try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: [one, two])
+    let all = try Store.migrationPlan(testConfiguration(scratch.file()), migrations: [one, two])
     #expect(all.pending.suffix(2) == ["0001-a", "0002-b"])
     _ = try await open(scratch, [one])
-    let plan = try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: [one, two])
+    let plan = try Store.migrationPlan(testConfiguration(scratch.file()), migrations: [one, two])
     #expect(plan.pending == ["0002-b"])
     #expect(try await open(scratch, [one, two]).pending == ["0002-b"])
   }
@@ -40,7 +40,8 @@ import Testing
     let error = await #expect(throws: StoreError.self) { try await open(scratch, [changed]) }
     #expect(error?.code == .migration)
     #expect(error?.message.contains("0001-a") == true)
-    #expect(error?.path == scratch.file())
+    let server = try testConfiguration(scratch.file()).engine?.place
+    #expect(error?.path == server ?? scratch.file())
   }
 
   @Test func newerSchemaIsRefused() async throws {
@@ -50,7 +51,7 @@ import Testing
     #expect(error?.code == .migration)
     #expect(error?.message.contains("newer") == true)
     #expect(throws: StoreError.self) {
-      try Store.migrationPlan(StoreConfiguration(path: scratch.file()), migrations: [one])
+      try Store.migrationPlan(testConfiguration(scratch.file()), migrations: [one])
     }
   }
 

@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
+import ServiceTesting
 import Testing
 
 @testable import CampanileStore
 
-@Suite struct OpeningTests {
+@Suite(.onSQLite) struct OpeningTests {
   private func mode(_ path: String) throws -> Int {
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
     return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0

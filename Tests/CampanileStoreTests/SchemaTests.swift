@@ -1,8 +1,9 @@
+import ServiceTesting
 import Testing
 
 @testable import CampanileStore
 
-@Suite struct SchemaTests {
+@Suite(.onSQLite) struct SchemaTests {
   /// The store's own statements. None may scan a whole table.
   @Test(arguments: [
     "SELECT request_hash FROM store_idempotency WHERE principal = $1 AND method = $2 AND request_id = $3 AND expires_at_ms > $4",

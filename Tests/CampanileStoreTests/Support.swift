@@ -1,5 +1,7 @@
+import CampanilePostgreSQL
 import CampanileStore
 import Foundation
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -22,15 +24,36 @@ final class Scratch: Sendable {
 
 let rowsSchema = [Migration("0001-rows", "CREATE TABLE rows (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)")]
 
-/// Runs `body` with a store in a new directory, then closes the store.
+/// Returns the configuration of a store on the engine of `TestStore`, as durable as by default.
+func testConfiguration(
+  _ path: String, configure: (inout StoreConfiguration) -> Void = { _ in }
+) throws -> StoreConfiguration {
+  var configuration = try TestStore.configuration(path)
+  configuration.durability = .full
+  configure(&configuration)
+  guard TestStore.usesPostgreSQL else { return configuration }
+  // The engine has its own limits of reads.
+  var limits = PostgreSQLLimits()
+  limits.readersMax = configuration.readersMax
+  limits.readerWaitMs = configuration.readerWaitMs
+  configuration.engine = try PostgreSQLEngine(TestStore.address(path), limits: limits)
+  return configuration
+}
+
+/// Opens a store on the engine of `TestStore`.
+func openStore(
+  _ path: String, migrations: [Migration] = rowsSchema, configure: (inout StoreConfiguration) -> Void = { _ in }
+) throws -> Store {
+  try Store(testConfiguration(path, configure: configure), migrations: migrations)
+}
+
+/// Runs `body` with a store in a new directory, or in a new schema of a server, then closes the store.
 func withStore(
   migrations: [Migration] = rowsSchema, configure: (inout StoreConfiguration) -> Void = { _ in },
   _ body: (Store, Scratch) async throws -> Void
 ) async throws {
   let scratch = Scratch()
-  var configuration = StoreConfiguration(path: scratch.file())
-  configure(&configuration)
-  let store = try Store(configuration, migrations: migrations)
+  let store = try openStore(scratch.file(), migrations: migrations, configure: configure)
   do {
     try await body(store, scratch)
   } catch {

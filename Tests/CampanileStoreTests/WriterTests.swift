@@ -1,5 +1,6 @@
 import CampanileStore
 import Foundation
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -184,7 +185,7 @@ import Testing
       await closed
       await expect(.closed) { try await store.insert("late") }
       await expect(.closed) { _ = try await store.ids() }
-      let again = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
+      let again = try openStore(scratch.file())
       #expect(try await again.ids().count == 10)
       await again.close()
     }
@@ -201,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func ignoredRollbackFailsTheWrite() async throws {
+  @Test(.onSQLite) func ignoredRollbackFailsTheWrite() async throws {
     try await withStore { store, _ in
       try await store.insert("taken")
       let code = await storeCode {

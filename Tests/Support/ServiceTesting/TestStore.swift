@@ -5,7 +5,7 @@ import PostgreSQLServer
 import Synchronization
 package import Testing
 
-/// The engine of the services' tests: SQLite, or PostgreSQL if `CAMPANILE_TEST_STORE` is `postgresql`.
+/// The engine of stores in tests: SQLite, or PostgreSQL if `CAMPANILE_TEST_STORE` is `postgresql`.
 public enum TestStore {
   public static let usesPostgreSQL = ProcessInfo.processInfo.environment["CAMPANILE_TEST_STORE"] == "postgresql"
 
@@ -50,6 +50,6 @@ public enum TestStore {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// Runs a test of SQLite's files, plans or older data on SQLite only.
+  /// Runs a test of SQLite's files, locks, plans, syntax or older data on SQLite only.
   package static var onSQLite: Self { .enabled(if: !TestStore.usesPostgreSQL, "it concerns SQLite") }
 }
