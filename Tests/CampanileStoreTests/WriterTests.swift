@@ -6,6 +6,24 @@ import Testing
 
 @Suite struct WriterTests {
   private struct Refused: Error {}
+  private typealias Body = @Sendable (WriteTransaction) throws -> Void
+
+  /// Runs writes in one transaction, after a write that waits until all are queued. Returns the codes of their errors.
+  private func codes(of bodies: [Body], _ store: Store) async throws -> [StoreError.Code?] {
+    let gate = Gate()
+    let first = Task { try await store.write { _ in gate.hold() } }
+    await gate.waitUntilEntered()
+    var tasks: [Task<StoreError.Code?, Never>] = []
+    for (index, body) in bodies.enumerated() {
+      tasks.append(Task { await storeCode { try await store.write(body) } })
+      #expect(try await eventually { store.metrics().pendingWrites == index + 1 })
+    }
+    gate.open()
+    _ = await first.result
+    var codes: [StoreError.Code?] = []
+    for task in tasks { codes.append(await task.value) }
+    return codes
+  }
 
   @Test func failedWriteRollsBackOnlyItself() async throws {
     try await withStore { store, _ in
@@ -237,6 +255,50 @@ import Testing
       await expect(.constraint) { _ = try await bad.value }
       try await good.value
       #expect(try await store.ids() == ["good"])
+    }
+  }
+
+  @Test func changeWithoutRowFailsOnlyItsWrite() async throws {
+    try await withStore { store, _ in
+      for id in ["a", "c"] { try await store.insert(id) }
+      let changes: [Body] = ["a", "b", "c"].map { id in
+        { transaction in
+          try transaction.execute(
+            "UPDATE rows SET body = 'new' WHERE id = $1", [.text(id)], orThrow: StoreError(.overloaded, "no row"))
+        }
+      }
+      let failures = try await codes(of: changes, store)
+      #expect(failures == [nil, .overloaded, nil])
+      let changed = try await store.read {
+        try $0.query("SELECT id FROM rows WHERE body = 'new' ORDER BY id") { try $0.text(0) }
+      }
+      #expect(changed == ["a", "c"])
+    }
+  }
+
+  @Test func beforeCommitRunsOnceForABatchAndItsFailureFailsAllOfIt() async throws {
+    let runs = LockedCount()
+    let isRefusing = Mutex(false)
+    let insert: @Sendable (WriteTransaction, String) throws -> Void = { transaction, id in
+      try transaction.execute("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text(id)])
+    }
+    try await withStore(configure: {
+      $0.beforeCommit = { transaction in
+        runs.add()
+        try insert(transaction, "commit-\(runs.value)")
+        if isRefusing.withLock({ $0 }) { throw StoreError(.constraint, "refused") }
+      }
+    }) { store, _ in
+      let accepted = try await codes(of: (0..<5).map { index in { try insert($0, "a-\(index)") } }, store)
+      #expect(accepted == [nil, nil, nil, nil, nil])
+      #expect(runs.value == 1)
+      let kept = (0..<5).map { "a-\($0)" } + ["commit-1"]
+      #expect(try await store.ids() == kept)
+      isRefusing.withLock { $0 = true }
+      let refused = try await codes(of: (0..<5).map { index in { try insert($0, "b-\(index)") } }, store)
+      #expect(refused.allSatisfy { $0 == .constraint })
+      #expect(runs.value == 2)
+      #expect(try await store.ids() == kept)
     }
   }
 
