@@ -11,12 +11,12 @@ import Testing
 @Suite struct GoldenDataTests {
   private static let golden = GoldenData()
 
-  @Test(arguments: golden.versions) func dataOfEarlierVersionsAreUnchanged(_ version: String) async throws {
+  @Test(arguments: golden.dumps) func dataOfEarlierVersionsAreUnchanged(_ dump: GoldenData.Dump) async throws {
     let fixture = try Fixture()
     try await Self.golden.load(
-      version, into: fixture.folder.file("activities.sqlite"), migrations: ActivitiesMigrations.all)
+      dump, into: fixture.folder.file("activities.sqlite"), migrations: ActivitiesMigrations.all)
     let component = try await fixture.open()
-    #expect(try await answers(component) == Self.golden.answers(version))
+    #expect(try await answers(component) == Self.golden.answers(dump))
     await component.close()
   }
 

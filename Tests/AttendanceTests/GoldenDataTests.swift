@@ -11,13 +11,13 @@ import Testing
 @Suite struct GoldenDataTests {
   private static let golden = GoldenData()
 
-  @Test(arguments: golden.versions) func dataOfEarlierVersionsAreUnchanged(_ version: String) async throws {
+  @Test(arguments: golden.dumps) func dataOfEarlierVersionsAreUnchanged(_ dump: GoldenData.Dump) async throws {
     let fixture = try Fixture()
     try await Self.golden.load(
-      version, into: fixture.folder.file("attendance.sqlite"), migrations: AttendanceMigrations.all)
+      dump, into: fixture.folder.file("attendance.sqlite"), migrations: AttendanceMigrations.all)
     fixture.clock.advance(ms: 10 * Fixture.dayMs)
     try await fixture.run { component in
-      #expect(try await answers(component) == Self.golden.answers(version))
+      #expect(try await answers(component) == Self.golden.answers(dump))
       // The PIN and the session of an earlier version are still valid.
       _ = try await component.login("Ada Astolfi", "482913")
     }

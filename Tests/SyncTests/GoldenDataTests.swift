@@ -11,16 +11,16 @@ import Testing
 @Suite struct GoldenDataTests {
   private static let golden = GoldenData()
 
-  @Test(arguments: golden.versions) func dataOfEarlierVersionsAreUnchanged(_ version: String) async throws {
+  @Test(arguments: golden.dumps) func dataOfEarlierVersionsAreUnchanged(_ dump: GoldenData.Dump) async throws {
     let fixture = try Fixture()
     try await Self.golden.load(
-      version, into: fixture.path("sync.sqlite"), migrations: SyncMigrations.all, omitting: SyncMove.unmovedTables,
+      dump, into: fixture.path("sync.sqlite"), migrations: SyncMigrations.all, omitting: SyncMove.unmovedTables,
       finishing: SyncMove.finishing
     ) { source, target in
       _ = try SyncMove.copyContents(from: (source, fixture.path("data")), to: (target, fixture.path("data")))
     }
     let component = try await fixture.open()
-    #expect(try await answers(component) == Self.golden.answers(version))
+    #expect(try await answers(component) == Self.golden.answers(dump))
     await component.close()
   }
 

@@ -74,11 +74,13 @@ public final class PostgreSQLCluster: Sendable {
   /// Runs SQL as the superuser and returns the rows as text.
   @discardableResult
   public func query(_ sql: String, database: String = "postgres") throws -> String {
-    try ChildProcess.run(
-      [
-        programs + "/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", folder, "-p", "\(port)", "-U",
-        "postgres", "-d", database, "-c", sql,
-      ], in: "/")
+    try runClient("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, database: database)
+  }
+
+  /// Runs a client program as the superuser and returns its output.
+  func runClient(_ name: String, _ arguments: String..., database: String) throws -> String {
+    let connection = ["-h", folder, "-p", "\(port)", "-U", "postgres", "-d", database]
+    return try ChildProcess.run(["\(programs)/\(name)"] + connection + arguments, in: "/")
   }
 
   public func start() throws {

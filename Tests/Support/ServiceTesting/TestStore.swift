@@ -38,6 +38,16 @@ public enum TestStore {
       String.init)
   }
 
+  /// Returns the tables in the schema of a path as SQL text.
+  static func dump(_ path: String) throws -> String {
+    try PostgreSQLCluster.shared().dump(schema: schema(path), database: database.get())
+  }
+
+  /// Creates the tables of such a text in the schema of a path.
+  static func load(_ dump: String, _ path: String) throws {
+    try PostgreSQLCluster.shared().load(dump, schema: schema(path), database: database.get())
+  }
+
   private static func schema(_ path: String) throws -> String {
     try schemas.withLock { schemas in
       if let known = schemas[path] { return known }
