@@ -33,6 +33,39 @@ struct SchemaTests {
     #expect(newer?.code == .migration)
   }
 
+  @Test("a later step's text for PostgreSQL converts the rows of a dump")
+  func laterSteps() async throws {
+    let cluster = try PostgreSQLCluster.shared()
+    let database = try cluster.createDatabase()
+    func address(_ schema: String) throws -> String {
+      try cluster.query("CREATE SCHEMA \(schema)", database: database)
+      return cluster.address(database, throughSocket: true) + "&options=-c%20search_path%3D\(schema)"
+    }
+    let bodies = ["", "it's", "a\n\n-- b\nSET c = '\n\\d", "é earlier. later.", String(repeating: "é", count: 100_000)]
+    let (earlier, _) = try openStore(try address("earlier"))
+    for (index, body) in bodies.enumerated() { try await earlier.insert("\(index)", body: body) }
+    await earlier.close()
+    let dump = try cluster.dump(schema: "earlier", database: database)
+    #expect(!dump.contains("earlier.rows") && !dump.contains("\n--\n"))
+
+    let target = try address("later")
+    try cluster.load(dump, schema: "later", database: database)
+    #expect(try cluster.dump(schema: "later", database: database) == dump)
+    let step = Migration(
+      "0002-sizes", "UPDATE rows SET body = json_set(body, '$.size', 1)",
+      postgreSQL: """
+        ALTER TABLE rows ADD COLUMN size BIGINT NOT NULL DEFAULT 0;
+        UPDATE rows SET size = octet_length(body), body = body || '.';
+        """)
+    let (later, _) = try openStore(target, migrations: rowsSchema + [step])
+    #expect(later.migrationPlan.pending == ["0002-sizes"])
+    let rows = try await later.readSingle {
+      try $0.query("SELECT body, size FROM rows ORDER BY id") { (try $0.text(0), try $0.integer(1)) }
+    }
+    #expect(rows.map { "\($0.0) \($0.1)" } == bodies.map { "\($0). \($0.utf8.count)" })
+    await later.close()
+  }
+
   @Test("a plan of migrations names what a start would do, and changes nothing")
   func plan() async throws {
     let cluster = try PostgreSQLCluster.shared()
