@@ -13,10 +13,12 @@ import Testing
 
 /// Sessions and links with an injected clock.
 @Suite struct ConsoleSessionTests {
-  private final class Setting {
+  /// The parts of a gateway that use its database, without its servers.
+  final class Setting {
     let folder: TemporaryFolder
     let clock: TestClock
     let store: Store
+    let changes: AccessChanges
     let ring: KeyRing
     let keys: KeyStore
     let sessions: ConsoleSessions
@@ -28,13 +30,14 @@ import Testing
       self.clock = clock
       store = try Store(TestStore.configuration(self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
       ring = KeyRing(services: ["echo", "attendance"], nowMs: { clock.nowMs })
-      keys = KeyStore(store: store, ring: ring)
+      changes = AccessChanges(peers: GatewayPeers(), store: store)
+      keys = KeyStore(store: store, ring: ring, changes: changes)
       var limit = ConsoleLimits()
       limits(&limit)
       let audit = AuditLog(
         repository: AuditEventRepository(store: store, limits: limit), logger: Logger(label: "test"),
         nowMs: { clock.nowMs })
-      sessions = try ConsoleSessions(store: store, keys: ring, audit: audit, limits: limit)
+      sessions = try ConsoleSessions(store: store, keys: ring, audit: audit, limits: limit, changes: changes)
       try await keys.load()
       try await sessions.load()
     }

@@ -88,14 +88,15 @@ package final class ConsoleSessions: Sendable {
 
   /// Opens a session, and returns it with the value of its cookie, which is not stored.
   ///
+  /// - Parameter secret: The value of the cookie; random if it is nil.
   /// - Throws: UNAUTHENTICATED if the credential of the grant has ended. RESOURCE_EXHAUSTED `SESSIONS_EXHAUSTED` if
   ///   there are too many sessions.
   package func open(
-    _ grant: ConsoleGrant, address: String, userAgent: String
+    _ grant: ConsoleGrant, address: String, userAgent: String, secret: CallerSecret? = nil
   ) async throws -> (session: OpenConsoleSession, cookie: String) {
     let nowMs = nowMs
     if let fault = grant.parent?.fault(nowMs: keys.nowMs) { throw fault }
-    let secret = try CallerSecret.random(.session)
+    let secret = try secret ?? CallerSecret.random(.session)
     var principal = grant.principal
     principal.scopes = grant.scopes.map(\.description)
     let lodge = try LodgeToken.bytes(grant.lodgeToken).map { try secret.sealed($0) } ?? []
