@@ -1,34 +1,34 @@
 /// The response of a gateway's `/admin/summary`, which `campanile top` reads: counts since the gateway's start.
-public struct GatewaySummary: Sendable, Hashable, Codable {
-  public struct Method: Sendable, Hashable, Codable {
-    public var method: String
-    public var started: Int
-    public var succeeded: Int
+package struct GatewaySummary: Sendable, Hashable, Codable {
+  package struct Method: Sendable, Hashable, Codable {
+    package var method: String
+    package var started: Int
+    package var succeeded: Int
     /// Failed calls by name of the status code.
-    public var failures: [String: Int]
+    package var failures: [String: Int]
     /// `[lowerUs, upperUs, count]` of each non-empty bucket, for successes and failures together.
-    public var latency: [[Int64]]
+    package var latency: [[Int64]]
 
-    public init(
+    package init(
       method: String, started: Int, succeeded: Int, failures: [String: Int] = [:], latency: [[Int64]] = []
     ) {
       (self.method, self.started, self.succeeded) = (method, started, succeeded)
       (self.failures, self.latency) = (failures, latency)
     }
 
-    public var failed: Int { failures.values.reduce(0, +) }
+    package var failed: Int { failures.values.reduce(0, +) }
   }
 
   /// Milliseconds since the gateway was created.
-  public var uptimeMs: Int64
-  public var residentBytes: Int?
-  public var openCalls: Int
-  public var openStreams: Int
-  public var backends: [BackendStatus]
+  package var uptimeMs: Int64
+  package var residentBytes: Int?
+  package var openCalls: Int
+  package var openStreams: Int
+  package var backends: [BackendStatus]
   /// The methods that have been called.
-  public var methods: [Method]
+  package var methods: [Method]
 
-  public init(
+  package init(
     uptimeMs: Int64, residentBytes: Int? = nil, openCalls: Int = 0, openStreams: Int = 0,
     backends: [BackendStatus] = [], methods: [Method] = []
   ) {
@@ -38,16 +38,16 @@ public struct GatewaySummary: Sendable, Hashable, Codable {
 }
 
 /// The state of a backend, as JSON of the operator's pages.
-public struct BackendStatus: Sendable, Hashable, Codable {
-  public var name: String
-  public var isServing: Bool
+package struct BackendStatus: Sendable, Hashable, Codable {
+  package var name: String
+  package var isServing: Bool
   /// `closed`, `open` or `halfOpen`: the worst state of all event loops.
-  public var breaker: String
-  public var openCalls: Int
-  public var openStreams: Int
-  public var addresses: [AddressStatus]
+  package var breaker: String
+  package var openCalls: Int
+  package var openStreams: Int
+  package var addresses: [AddressStatus]
 
-  public init(
+  package init(
     name: String, isServing: Bool, breaker: String, openCalls: Int, openStreams: Int, addresses: [AddressStatus]
   ) {
     (self.name, self.isServing, self.breaker) = (name, isServing, breaker)
@@ -55,18 +55,18 @@ public struct BackendStatus: Sendable, Hashable, Codable {
   }
 }
 
-public struct AddressStatus: Sendable, Hashable, Codable {
-  public var address: String
+package struct AddressStatus: Sendable, Hashable, Codable {
+  package var address: String
   /// `serving`, `notServing` or `unknown`: the server's last report; the best of all event loops.
-  public var health: String
-  public var isConnected: Bool
+  package var health: String
+  package var isConnected: Bool
   /// The remaining time of its ejection as an outlier; nil if it is not ejected.
-  public var ejectedForMs: Int64?
+  package var ejectedForMs: Int64?
   /// Whether the address was removed from the backend and only finishes its calls.
-  public var isLeaving: Bool
-  public var openCalls: Int
+  package var isLeaving: Bool
+  package var openCalls: Int
 
-  public init(
+  package init(
     address: String, health: String, isConnected: Bool, ejectedForMs: Int64?, isLeaving: Bool, openCalls: Int
   ) {
     (self.address, self.health, self.isConnected) = (address, health, isConnected)

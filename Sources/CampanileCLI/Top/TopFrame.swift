@@ -1,37 +1,37 @@
-public import CampanileBase
+package import CampanileBase
 
 /// The rates, latencies and errors of each method between two samples of a gateway.
-public struct TopFrame: Sendable, Hashable, Codable {
-  public struct Method: Sendable, Hashable, Codable {
-    public var method: String
+package struct TopFrame: Sendable, Hashable, Codable {
+  package struct Method: Sendable, Hashable, Codable {
+    package var method: String
     /// Finished calls per second.
-    public var rate: Double
-    public var errorRate: Double
+    package var rate: Double
+    package var errorRate: Double
     /// The most frequent status code of the failed calls.
-    public var mostError: String?
+    package var mostError: String?
     /// Median latency of the finished calls; nil if there are none.
-    public var p50Ms: Double?
-    public var p99Ms: Double?
+    package var p50Ms: Double?
+    package var p99Ms: Double?
     /// Calls since the gateway's start.
-    public var total: Int
+    package var total: Int
     /// Calls in progress.
-    public var open: Int
+    package var open: Int
   }
 
   /// The sort order of the methods.
-  public enum Order: String, Sendable, Hashable, CaseIterable {
+  package enum Order: String, Sendable, Hashable, CaseIterable {
     case rate, errors, p99, total, name
   }
 
-  public var intervalMs: Int64
-  public var uptimeMs: Int64
-  public var residentBytes: Int?
-  public var rate: Double
-  public var errorRate: Double
-  public var openCalls: Int
-  public var openStreams: Int
-  public var backends: [BackendStatus]
-  public var methods: [Method]
+  package var intervalMs: Int64
+  package var uptimeMs: Int64
+  package var residentBytes: Int?
+  package var rate: Double
+  package var errorRate: Double
+  package var openCalls: Int
+  package var openStreams: Int
+  package var backends: [BackendStatus]
+  package var methods: [Method]
 
   /// Creates a frame from the difference of two samples.
   ///
@@ -39,7 +39,7 @@ public struct TopFrame: Sendable, Hashable, Codable {
   ///   - earlier: The previous sample. Nil, or a sample from before a restart of the gateway, gives a frame since its
   ///     start.
   ///   - intervalMs: The time between the samples; at least 1.
-  public init(from earlier: GatewaySummary?, to later: GatewaySummary, intervalMs: Int64, order: Order = .rate) {
+  package init(from earlier: GatewaySummary?, to later: GatewaySummary, intervalMs: Int64, order: Order = .rate) {
     let isSame = earlier.map { $0.uptimeMs <= later.uptimeMs } ?? false
     let passedMs = max(1, isSame ? intervalMs : later.uptimeMs)
     let before = Dictionary((isSame ? earlier?.methods ?? [] : []).map { ($0.method, $0) }) { $1 }

@@ -2,18 +2,18 @@ import CampanileBase
 internal import Foundation
 
 /// Formats a frame of `campanile top` as lines for a terminal.
-public struct TopScreen: Sendable, Hashable {
+package struct TopScreen: Sendable, Hashable {
   /// Width of the terminal in cells. Lines are truncated at this width.
-  public var width: Int
+  package var width: Int
   /// Height of the terminal in cells. The methods that do not fit are counted in the last line.
-  public var height: Int
-  public var isColoured: Bool
+  package var height: Int
+  package var isColoured: Bool
 
-  public init(width: Int = 100, height: Int = .max, isColoured: Bool = false) {
+  package init(width: Int = 100, height: Int = .max, isColoured: Bool = false) {
     (self.width, self.height, self.isColoured) = (max(40, width), max(10, height), isColoured)
   }
 
-  public func lines(_ frame: TopFrame) -> [String] {
+  package func lines(_ frame: TopFrame) -> [String] {
     var lines = [summary(frame)]
     lines += frame.backends.map(backend)
     lines.append("")
