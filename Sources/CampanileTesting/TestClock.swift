@@ -41,9 +41,6 @@ public final class TestClock: Clock {
   /// Adds to the time, and wakes the tasks that sleep until then.
   public func advance(by duration: Duration) { set { $0.advanced(by: duration) } }
 
-  /// Adds milliseconds to the time, and wakes the tasks that sleep until then.
-  public func advance(ms: Int64) { advance(by: .milliseconds(ms)) }
-
   /// Waits until the clock shows `deadline`.
   ///
   /// - Throws: `CancellationError` if the task is cancelled first.

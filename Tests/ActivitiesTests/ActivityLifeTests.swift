@@ -131,12 +131,12 @@ import Testing
     _ = try await component.update("a", #"{"n":5}"#, anna)
     try await component.runDueTimers()
     #expect(try component.queued().isEmpty)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     try await component.runDueTimers()
     let sent = try await component.sendAll()
     #expect(sent.map(\.kind) == [.start] && sent[0].payload.contains(#"{"n":5}"#))
     try await component.register(token(.activityUpdate, hex(2), activity: "a"), anna)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     try await component.runDueTimers()
     #expect(try await component.get("a", anna).status == .ended)
     #expect(try component.queued().last?.kind == .end)
@@ -147,7 +147,7 @@ import Testing
     _ = try await component.sendAll()
     _ = try await component.start(request, anna)
     #expect(try await component.end("b", anna).endReason == .cancelled)
-    fixture.clock.advance(ms: 600_000)
+    fixture.clock.advance(by: .seconds(600))
     try await component.runDueTimers()
     #expect(try component.queued().isEmpty)
     await component.close()
@@ -165,7 +165,7 @@ import Testing
     let planned = try #require(try await component.activities.endActivity(end, context: anna).activity)
     #expect(planned.status == .active && planned.scheduledEndTime == end.endTime)
     #expect(planned.contentStateJson == #"{"n":0}"#)
-    fixture.clock.advance(ms: 10_000)
+    fixture.clock.advance(by: .seconds(10))
     try await component.runDueTimers()
     let sent = try component.queued()
     #expect(
@@ -184,7 +184,7 @@ import Testing
     _ = try await component.start(renewing, anna)
     let old = try await component.register(token(.activityUpdate, hex(3), activity: "r"), anna)
     _ = try await component.sendAll()
-    fixture.clock.advance(ms: 8 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(8 * 3_600_000))
     try await component.runDueTimers()
     #expect(try await component.get("a", anna).endReason == .expired)
     let renewed = try await component.get("r", anna)
@@ -209,7 +209,7 @@ import Testing
     try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     var last: Int64 = 0
     for jumpMs in [0, 0, 5_000, -86_400_000, 0, 200_000_000, -1_000] as [Int64] {
-      fixture.clock.advance(ms: jumpMs)
+      fixture.clock.advance(by: .milliseconds(jumpMs))
       _ = try await component.update("a", #"{"n":1}"#, anna)
       let sent = try await component.sendAll()
       #expect(sent.count == 1 && sent[0].timestamp ?? 0 > last)
@@ -280,7 +280,7 @@ import Testing
     request.startTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 60_000)
     request.requestId = "once"
     let first = try await component.start(request, anna)
-    fixture.clock.advance(ms: 120_000)
+    fixture.clock.advance(by: .seconds(120))
     #expect(try await component.start(request, anna) == first)
     request.requestId = "twice"
     #expect(await failure { try await component.start(request, anna) }?.reason == "TIME_PAST")
@@ -288,7 +288,7 @@ import Testing
       activityId: "t", app: app, environment: "development", origin: .local, sessionType: .countup,
       startTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs), requestId: "timer")
     let started = try await component.timers.startTimer(timer, context: anna)
-    fixture.clock.advance(ms: 9 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(9 * 3_600_000))
     #expect(try await component.timers.startTimer(timer, context: anna) == started)
     timer.requestId = ""
     #expect(await failure { try await component.timers.startTimer(timer, context: anna) }?.reason == "OUT_OF_RANGE")
@@ -353,11 +353,11 @@ import Testing
       activityId: "a", endTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 60_000))
     let planned = try await component.activities.endActivity(end, context: anna).activity
     #expect(planned?.status == .active)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     // A repetition that comes before the timer has run.
     let ended = try #require(try await component.activities.endActivity(end, context: anna).activity)
     #expect(ended.status == .ended)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     #expect(try await component.activities.endActivity(end, context: anna).activity == ended)
     await component.close()
   }
@@ -392,7 +392,7 @@ import Testing
     let component = try await fixture.open()
     for number in 0..<25 {
       _ = try await component.start(local("a\(number)"), anna)
-      if number.isMultiple(of: 2) { fixture.clock.advance(ms: 1) }
+      if number.isMultiple(of: 2) { fixture.clock.advance(by: .milliseconds(1)) }
     }
     _ = try await component.end("a24", anna)
     var request = ListActivitiesRequest(pageSize: 4)

@@ -110,7 +110,7 @@ final class RecordingReporter: DeliveryReporting {
     component = try await open(fixture, RecordingReporter())
     _ = try await send("n2", component)
     #expect(try rows(component) == 1)
-    fixture.clock.advance(ms: ActivityRetention.alertRetentionMs + 1)
+    fixture.clock.advance(by: .milliseconds(ActivityRetention.alertRetentionMs + 1))
     _ = try await component.maintain(nowMs: fixture.clock.nowMs)
     #expect(try rows(component) == 0)
     await component.close()

@@ -59,7 +59,7 @@ import Testing
       #expect(try harness.counted(.coalesced) == 2)
       harness.sender.answer(try #require(first.first), status: 200)
       #expect(try await harness.send().isEmpty)
-      harness.clock.advance(ms: harness.delivery.configuration.limits.updateSpacingMs)
+      harness.clock.advance(by: .milliseconds(harness.delivery.configuration.limits.updateSpacingMs))
       #expect(try await harness.sendTexts() == ["4"])
     }
   }
@@ -78,7 +78,7 @@ import Testing
         sent += requests.map { String(decoding: $0.payload, as: UTF8.self) }
         harness.sender.answer(try #require(requests.first), status: 200)
         _ = try await harness.dispatcher.round()
-        harness.clock.advance(ms: harness.delivery.configuration.limits.updateSpacingMs)
+        harness.clock.advance(by: .milliseconds(harness.delivery.configuration.limits.updateSpacingMs))
       }
       #expect(Set(sent) == ["2t1", "2t2"])
     }
@@ -174,7 +174,7 @@ import Testing
         #expect(requests.map(\.id) == ids, "attempt \(attempt)")
         harness.sender.answer(try #require(requests.first), status: 503, "ServiceUnavailable")
         #expect(try await harness.send().isEmpty)
-        harness.clock.advance(ms: 200_000)
+        harness.clock.advance(by: .seconds(200))
       }
       #expect(try await harness.send().isEmpty)
       #expect(try harness.counted(.retried) == 2)
@@ -190,7 +190,7 @@ import Testing
       try await harness.enqueue(harness.order("a1", .update, "new"))
       harness.sender.answer(old, status: 500, "InternalServerError")
       #expect(try await harness.send().isEmpty)
-      harness.clock.advance(ms: 60_000)
+      harness.clock.advance(by: .seconds(60))
       #expect(try await harness.sendTexts() == ["new"])
       #expect(try harness.count("dead_letters") == 0)
     }
@@ -203,7 +203,7 @@ import Testing
       _ = try await harness.send()
       #expect(try harness.count("dead_letters") == 1)
       try await harness.enqueue(harness.order("a1", .update, "new"))
-      harness.clock.advance(ms: 5_000)
+      harness.clock.advance(by: .seconds(5))
       harness.sender.answer(try #require(try await harness.send().first), status: 200)
       _ = try await harness.send()
       #expect(try harness.count("dead_letters") == 0)

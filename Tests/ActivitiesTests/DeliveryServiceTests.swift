@@ -41,7 +41,7 @@ import Testing
       #expect(try await service.getPush(request, context: context()).push?.status == .waiting)
       let sent = try #require(try await harness.send().first)
       #expect(try await service.getPush(request, context: context()).push?.status == .sending)
-      harness.clock.advance(ms: 25)
+      harness.clock.advance(by: .milliseconds(25))
       harness.sender.answer(sent, status: 200)
       _ = try await harness.send()
       let push = try #require(try await service.getPush(request, context: context()).push)
@@ -113,7 +113,7 @@ import Testing
       _ = try await harness.send()
       try await harness.enqueue(harness.order("a1", .update, "new"))
       #expect(try await service.replayDeadLetters(.init(apnsIds: [id]), context: context()).supersededCount == 1)
-      harness.clock.advance(ms: 10_000)
+      harness.clock.advance(by: .seconds(10))
       #expect(try await harness.sendTexts() == ["new"])
       #expect(try harness.count("dead_letters") == 0)
     }
@@ -136,11 +136,11 @@ import Testing
       for index in 0..<10 {
         try await harness.enqueue(harness.order("a\(index)"))
         let request = try #require(try await harness.send().first)
-        harness.clock.advance(ms: Int64(index + 1) * 10)
+        harness.clock.advance(by: .milliseconds(Int64(index + 1) * 10))
         harness.sender.answer(request, status: index == 9 ? 410 : 200, index == 9 ? "Unregistered" : "")
         _ = try await harness.send()
       }
-      harness.clock.advance(ms: 3_600_000)
+      harness.clock.advance(by: .seconds(3600))
       var request = ListPushStatisticsRequest(app: DeliveryHarness.app)
       let hours = try await service.listPushStatistics(request, context: context()).hours
       #expect(hours.count == 1)
@@ -162,7 +162,7 @@ import Testing
         try await harness.enqueue(harness.order("a\(index)"))
         harness.sender.answer(try #require(try await harness.send().first), status: 200)
         _ = try await harness.send()
-        harness.clock.advance(ms: 2 * 3_600_000)
+        harness.clock.advance(by: .milliseconds(2 * 3_600_000))
       }
       var request = ListPushStatisticsRequest(app: DeliveryHarness.app, pageSize: 2)
       var hours: [PushStatistics] = []
@@ -182,7 +182,7 @@ import Testing
     try await with { harness, service, _ in
       let id = try await harness.enqueue(harness.order("a1", .alert))[0]
       let sent = try #require(try await harness.send().first)
-      harness.clock.advance(ms: 25)
+      harness.clock.advance(by: .milliseconds(25))
       harness.sender.answer(sent, status: 400, "BadTopic")
       _ = try await harness.send()
       let listed = try #require(try await service.listDeadLetters(.init(), context: context()).pushes.first)

@@ -57,7 +57,7 @@ import Testing
     work.cancel()
     let time = Task {
       while !Task.isCancelled {
-        first.clock.advance(ms: 1_000)
+        first.clock.advance(by: .seconds(1))
         try await Task.sleep(for: .milliseconds(20))
       }
     }

@@ -27,13 +27,13 @@ import Testing
     let component = try await fixture.open(dates: ["com.example.iso": .iso8601])
     _ = try await component.timers.startTimer(Self.timerRequest("t"), context: anna)
     try await component.register(token(.activityUpdate, hex(1), activity: "t"), anna)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     let pause = PauseTimerRequest(activityId: "t")
     let paused = try await component.timers.pauseTimer(pause, context: anna).activity
     #expect(paused?.contentStateJson.contains(#""pausedAt":791692860"#) == true)
     let again = await failure { try await component.timers.pauseTimer(pause, context: anna) }
     #expect(again?.code == .failedPrecondition && again?.reason == "TIMER_PAUSED")
-    fixture.clock.advance(ms: 30_000)
+    fixture.clock.advance(by: .seconds(30))
     let resumed = try await component.timers.resumeTimer(.init(activityId: "t"), context: anna).activity
     #expect(resumed?.contentStateJson.contains(#""totalPausedDuration":30,"#) == true)
     let own = await failure { try await component.update("t", "{}", anna) }
@@ -56,7 +56,7 @@ import Testing
         _ = try await timers.startTimer(Self.timerRequest(id), context: anna)
       }
     }
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     func stop(_ id: String, _ context: CallContext = anna) async throws -> Activity? {
       try await timers.stopTimer(.init(activityId: id), context: context).activity
     }
@@ -65,7 +65,7 @@ import Testing
     }
     // The answer may be lost, and a client that repeats the call gets it then.
     let (stopped, completed) = (try await stop("s"), try await complete("c"))
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     #expect(try await stop("s") == stopped && stopped?.endReason == .requested)
     #expect(try await complete("c") == completed && completed?.endReason == .completed)
     // Another end than the one that it had is refused as before.
@@ -83,16 +83,16 @@ import Testing
     var request = Self.timerRequest("t")
     request.completesByItself = true
     _ = try await component.timers.startTimer(request, context: anna)
-    fixture.clock.advance(ms: 100_000)
+    fixture.clock.advance(by: .seconds(100))
     _ = try await component.timers.pauseTimer(.init(activityId: "t"), context: anna)
-    fixture.clock.advance(ms: 3_600_000)
+    fixture.clock.advance(by: .seconds(3600))
     try await component.runDueTimers()
     #expect(try await component.get("t", anna).status == .active)
     _ = try await component.timers.resumeTimer(.init(activityId: "t"), context: anna)
-    fixture.clock.advance(ms: 499_999)
+    fixture.clock.advance(by: .milliseconds(499_999))
     try await component.runDueTimers()
     #expect(try await component.get("t", anna).status == .active)
-    fixture.clock.advance(ms: 1)
+    fixture.clock.advance(by: .milliseconds(1))
     try await component.runDueTimers()
     let done = try await component.get("t", anna)
     #expect(done.endReason == .completed && done.contentStateJson.contains(#""sessionType":"completed""#) == true)
@@ -158,14 +158,14 @@ import Testing
     join.waitingLimit = .init(seconds: 30 * 60)
     _ = try await component.rooms.joinRoom(join, context: anna)
     var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
-    fixture.clock.advance(ms: 29 * 60_000)
+    fixture.clock.advance(by: .milliseconds(29 * 60_000))
     _ = try await component.rooms.reportPeer(peer, context: anna)
-    fixture.clock.advance(ms: 60 * 60_000)
+    fixture.clock.advance(by: .milliseconds(60 * 60_000))
     try await component.runDueTimers()
     #expect(try await component.get("w", anna).status == .active)
     peer.connected = false
     _ = try await component.rooms.reportPeer(peer, context: anna)
-    fixture.clock.advance(ms: 30 * 60_000)
+    fixture.clock.advance(by: .milliseconds(30 * 60_000))
     try await component.runDueTimers()
     #expect(try await component.get("w", anna).endReason == .waitedTooLong)
     await component.close()
@@ -332,7 +332,7 @@ import Testing
       userId: "anna", alertId: "n1", alert: alert(),
       expireTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 1_000))
     #expect(try await !component.unread.sendAlert(request, context: program).repeatedAlert)
-    fixture.clock.advance(ms: 2_000)
+    fixture.clock.advance(by: .seconds(2))
     #expect(try await component.unread.sendAlert(request, context: program).repeatedAlert)
     request.alertId = "n2"
     #expect(await failure { try await component.unread.sendAlert(request, context: program) }?.reason == "TIME_PAST")

@@ -28,7 +28,7 @@ import Testing
     _ = try await component.start(remote("remote"), anna)
     _ = try await component.start(local("local"), anna)
     try await component.register(token(.activityUpdate, hex(3), activity: "local"), anna)
-    fixture.clock.advance(ms: 2_000)
+    fixture.clock.advance(by: .seconds(2))
     _ = try await component.update("local", #"{"n":1}"#, anna)
     _ = try await component.start(local("ended"), anna)
     _ = try await component.end("ended", anna)

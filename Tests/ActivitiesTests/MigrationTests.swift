@@ -113,7 +113,7 @@ import Testing
     #expect(quiet.phase == .waiting && quiet.waitingLimit == nil)
     #expect(try await component.get("unread", anna).unread == UnreadState(itemsMax: 2, sequence: 10))
     // A timer goes on where it was paused.
-    fixture.clock.advance(ms: 90_000)
+    fixture.clock.advance(by: .seconds(90))
     let resumed = try await component.timers.resumeTimer(.init(activityId: "paused"), context: anna).activity
     #expect(resumed?.contentStateJson.contains(#""totalPausedDuration":31.5,"#) == true)
     await component.close()
@@ -126,7 +126,7 @@ import Testing
     let alert = try component.store.readSingleBlocking { try StartRow.find(id: "plain", user: "anna", $0) }.alert
     #expect(alert?.sound == Sound(name: "chime"))
     try await component.register(token(.activityUpdate, hex(1), activity: "plain"), anna)
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     try await component.runDueTimers()
     let end = try #require(try component.queued().last)
     // SQLite's JSON functions drop the white space between the members.

@@ -37,7 +37,7 @@ import Testing
     let id = try await harness.enqueue(harness.order(lane, kind, #"{"lane":"\#(lane)"}"#, app: app, target: target))[0]
     harness.sender.answer(try #require(try await harness.send().first), status: status, reason)
     _ = try await harness.send()
-    harness.clock.advance(ms: 10_000)
+    harness.clock.advance(by: .seconds(10))
     return id
   }
 

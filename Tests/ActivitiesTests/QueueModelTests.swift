@@ -38,12 +38,12 @@ import Testing
           }
         }
       }
-      harness.clock.advance(ms: Int64(random.below(3_000)))
+      harness.clock.advance(by: .milliseconds(Int64(random.below(3_000))))
     }
     for _ in 0..<400 {
       guard try harness.count("pushes") > 0 else { break }
       try await answer(harness, &underWay) { (200, "") }
-      harness.clock.advance(ms: 200_000)
+      harness.clock.advance(by: .seconds(200))
     }
     #expect(try harness.count("pushes") == 0)
   }

@@ -98,8 +98,8 @@ import Testing
       let initial = try await tokens()
       #expect(initial.count == 1)
       func advance(_ minutes: Int64) {
-        first.clock.advance(ms: minutes * Self.minute)
-        if behindMs > 0 { second.clock.advance(ms: minutes * Self.minute) }
+        first.clock.advance(by: .milliseconds(minutes * Self.minute))
+        if behindMs > 0 { second.clock.advance(by: .milliseconds(minutes * Self.minute)) }
       }
       advance(10)
       // APNs has rejected it too early, so the other process waits as well.
@@ -191,14 +191,14 @@ import Testing
       let request = try #require(try await first.send().first)
       first.sender.answer(request, status: 200)
       _ = try await first.send()
-      first.clock.advance(ms: 100)
+      first.clock.advance(by: .milliseconds(100))
       try await second.enqueue(second.order("a1", .update, "2"))
       #expect(try await first.sendTexts().isEmpty)
-      first.clock.advance(ms: 800)
+      first.clock.advance(by: .milliseconds(800))
       // Replaces the waiting one.
       try await second.enqueue(second.order("a1", .update, "3"))
       #expect(try await first.sendTexts().isEmpty)
-      first.clock.advance(ms: 100)
+      first.clock.advance(by: .milliseconds(100))
       #expect(try await first.sendTexts() == ["3"])
     }
   }

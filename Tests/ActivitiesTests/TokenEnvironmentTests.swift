@@ -66,7 +66,7 @@ import Testing
     }
     #expect(await failure { try await read(anna) }?.reason == "TOKEN_NOT_FOUND")
     try await component.register(Self.token(1, "development"), anna)
-    fixture.clock.advance(ms: 1)
+    fixture.clock.advance(by: .milliseconds(1))
     try await component.register(Self.token(2, "development", installation: "pad"), anna)
     #expect(try await read(anna) == hex(2))
     #expect(try await read(anna, installation: "phone") == hex(1))

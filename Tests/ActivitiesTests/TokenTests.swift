@@ -43,7 +43,7 @@ import Testing
     // A clock far ahead counts as one minute ahead, so that it cannot block later tokens for ever.
     let future = try await register(3, atMs: Fixture.startMs + 10 * 365 * 86_400_000)
     #expect(future.token?.tokenTime?.millisecondsSince1970 == Fixture.startMs + 60_000)
-    fixture.clock.advance(ms: 61_000)
+    fixture.clock.advance(by: .seconds(61))
     #expect(try await !register(4, atMs: Fixture.startMs + 61_000).superseded)
     await component.close()
   }
@@ -116,7 +116,7 @@ import Testing
     #expect(
       try component.store.readBlocking { try component.repository.token(id, in: $0) }?.token.hexadecimal == hex(1))
     #expect(try component.queued().map(\.target) == [id])
-    fixture.clock.advance(ms: ActivityRetention.retiredRetentionMs + 1)
+    fixture.clock.advance(by: .milliseconds(ActivityRetention.retiredRetentionMs + 1))
     try await component.maintain(nowMs: fixture.clock.nowMs)
     #expect(try component.store.readBlocking { try component.repository.token(id, in: $0) } == nil)
     #expect(await failure { try await component.get("a", anna) }?.code == .notFound)
@@ -128,9 +128,9 @@ import Testing
     let component = try await fixture.open()
     try await component.register(token(.device, hex(1)), anna)
     let used = try await component.register(token(.device, hex(2), installation: "pad"), anna)
-    fixture.clock.advance(ms: 89 * 86_400_000)
+    fixture.clock.advance(by: .milliseconds(89 * 86_400_000))
     try await component.register(token(.device, hex(2), installation: "pad"), anna)
-    fixture.clock.advance(ms: 2 * 86_400_000)
+    fixture.clock.advance(by: .milliseconds(2 * 86_400_000))
     try await component.maintain(nowMs: fixture.clock.nowMs)
     let left = try await component.tokens.listPushTokens(.init(), context: anna).tokens
     #expect(left.map(\.id) == [used.id])
@@ -203,7 +203,7 @@ import Testing
     var high = 0
     for number in 1...20 {
       _ = try await component.update("a", #"{"n":\#(number)}"#, anna)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await component.deliverOnce()
       for sent in sender.takeRequests() {
         if sent.priority == 10 { high += 1 }

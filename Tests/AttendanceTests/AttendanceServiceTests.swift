@@ -107,9 +107,9 @@ import Testing
       #expect(confirmed?.source == .selfValue)
       #expect(confirmed?.memberId == anna.id)
       #expect(try await confirm(.notConfirmed)?.status == .notConfirmed)
-      fixture.clock.advance(ms: Fixture.dayMs + 168 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(Fixture.dayMs + 168 * Fixture.hourMs))
       _ = try await confirm(.present)
-      fixture.clock.advance(ms: 1)
+      fixture.clock.advance(by: .milliseconds(1))
       #expect(await refusal { try await confirm(.absent) } == "FAILED_PRECONDITION CONFIRMATION_LATE")
       // Staff may still record.
       try await component.record(anna, meeting, .excused)
@@ -117,7 +117,7 @@ import Testing
       let unlimited = UpdateLodgeSettingsRequest(
         settings: LodgeSettings(), updateMask: .init(paths: ["late_confirmation"]))
       _ = try await component.lodge.updateLodgeSettings(unlimited, context: admin)
-      fixture.clock.advance(ms: 6 * 366 * Fixture.dayMs)
+      fixture.clock.advance(by: .milliseconds(6 * 366 * Fixture.dayMs))
       #expect(try await confirm(.absent)?.status == .absent)
     }
   }
@@ -142,7 +142,7 @@ import Testing
       #expect(try await checkIn(first, "anna", requestID: "c1") == response)
       #expect(await refusal { try await checkIn(first, "anna") } == "FAILED_PRECONDITION CODE_USED")
       _ = try await checkIn(first, "bruno")
-      fixture.clock.advance(ms: 2 * CheckInCode.stepMs)
+      fixture.clock.advance(by: .milliseconds(2 * CheckInCode.stepMs))
       #expect(await refusal { try await checkIn(first, "anna") } == "FAILED_PRECONDITION CODE_EXPIRED")
       #expect(await refusal { try await checkIn(first + "x", "anna") } == "INVALID_ARGUMENT CODE_INVALID")
       // A malformed code and a forged signature get the same error.
@@ -154,7 +154,7 @@ import Testing
       // The secretary corrects the record, and the member presents a newer code.
       try await component.record(anna, meeting, .absent)
       #expect(try await checkIn(try await code(), "anna").attendance?.status == .present)
-      fixture.clock.advance(ms: 6 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(6 * Fixture.hourMs))
       let late = try await code()
       #expect(await refusal { try await checkIn(late, "anna") } == "FAILED_PRECONDITION CHECK_IN_CLOSED")
       #expect(try await component.maintain(nowMs: fixture.clock.nowMs) >= 3)

@@ -103,7 +103,7 @@ import Testing
       let start = try await component.attendance.listRosterChanges(.init(), context: admin).resumeToken
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id), context: admin)
-      fixture.clock.advance(ms: AttendanceLimits().tombstoneAgeMaxMs + 1)
+      fixture.clock.advance(by: .milliseconds(AttendanceLimits().tombstoneAgeMaxMs + 1))
       #expect(try await component.maintain(nowMs: fixture.clock.nowMs) > 0)
       #expect(
         await refusal {

@@ -25,7 +25,7 @@ import Testing
       let anna = try await component.makeMember("Anna", user: "anna")
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
       let startMs = fixture.clock.nowMs
-      fixture.clock.advance(ms: 10 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(10 * Fixture.hourMs))
       let second = try await confirm(component, meeting, .absent, atMs: startMs + 2 * Fixture.hourMs)
       #expect(second.eventTime?.millisecondsSince1970 == startMs + 2 * Fixture.hourMs)
       #expect(second.updateTime?.millisecondsSince1970 == fixture.clock.nowMs)
@@ -73,7 +73,7 @@ import Testing
       let meeting = try await component.makeMeeting(atMs: startMs)
       let settings = LodgeSettings(lateConfirmation: .init(seconds: 3_600))
       _ = try await component.lodge.updateLodgeSettings(.init(settings: settings), context: admin)
-      fixture.clock.advance(ms: 20 * Fixture.dayMs)
+      fixture.clock.advance(by: .milliseconds(20 * Fixture.dayMs))
       #expect(
         await refusal { try await confirm(component, meeting, .present, atMs: nil) }
           == "FAILED_PRECONDITION CONFIRMATION_LATE")

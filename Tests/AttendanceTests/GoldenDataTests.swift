@@ -15,7 +15,7 @@ import Testing
     let fixture = try Fixture()
     try await Self.golden.load(
       dump, into: fixture.folder.file("attendance.sqlite"), migrations: AttendanceMigrations.all)
-    fixture.clock.advance(ms: 10 * Fixture.dayMs)
+    fixture.clock.advance(by: .milliseconds(10 * Fixture.dayMs))
     try await fixture.run { component in
       #expect(try await answers(component) == Self.golden.answers(dump))
       // The PIN and the session of an earlier version are still valid.
@@ -37,7 +37,7 @@ import Testing
       try await component.record(bea, past, .absent)
       try await component.record(bea, next, .present)
       _ = try await component.meetings.cancelMeeting(.init(meetingId: off.id), context: admin)
-      fixture.clock.advance(ms: 10 * Fixture.dayMs)
+      fixture.clock.advance(by: .milliseconds(10 * Fixture.dayMs))
       answers = try await self.answers(component)
     }
     try Self.golden.write(fixture.folder.file("attendance.sqlite"), answers: answers)

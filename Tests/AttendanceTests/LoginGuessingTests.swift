@@ -116,7 +116,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     try await fixture.run { component in
       #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == throttled)
       _ = try await component.login("Anna", "471147", at("192.0.2.2"))
-      fixture.clock.advance(ms: LoginThrottle.waitMinMs)
+      fixture.clock.advance(by: .milliseconds(LoginThrottle.waitMinMs))
       _ = try await component.login("Anna", "471147", at("192.0.2.1"))
     }
   }
@@ -270,11 +270,11 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       // Attempts from the same address without the token have no failures.
       _ = try await component.login("Anna", "471147", at("192.0.2.1"))
       for _ in 0..<5 {
-        fixture.clock.advance(ms: Fixture.hourMs)
+        fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
         #expect(await attempt("000000") == wrong)
       }
       _ = await component.guess("Anna", 101)
-      fixture.clock.advance(ms: Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
       #expect(await attempt("471147") == locked)
     }
   }
@@ -311,7 +311,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       _ = try await component.sessions.logout(.init(), context: session(login.sessionToken))
       #expect(try await isValid(login.deviceToken))
       // Without a login the token expires and is deleted.
-      fixture.clock.advance(ms: LoginDeviceToken.lifetimeMs)
+      fixture.clock.advance(by: .milliseconds(LoginDeviceToken.lifetimeMs))
       #expect(try await !isValid(login.deviceToken))
       _ = try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try await component.repository.devices(of: anna.number).isEmpty)
@@ -354,7 +354,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       let anna = try await component.makeMember("Anna", pin: "471147")
       var tokens: [String] = []
       for _ in 0..<21 {
-        fixture.clock.advance(ms: 1)
+        fixture.clock.advance(by: .milliseconds(1))
         tokens.append(try await component.login("Anna", "471147").deviceToken)
       }
       #expect(try await component.repository.devices(of: anna.number).count == 20)

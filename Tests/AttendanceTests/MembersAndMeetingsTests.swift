@@ -185,7 +185,7 @@ import Testing
       let first = try await component.meetings.listUpcomingMeetings(request, context: admin)
       #expect(first.meetings.map(\.id) == [upcoming[0]])
       // A meeting that begins between two pages is left out.
-      fixture.clock.advance(ms: 3 * Fixture.dayMs + 1)
+      fixture.clock.advance(by: .milliseconds(3 * Fixture.dayMs + 1))
       (request.pageSize, request.pageToken) = (0, first.nextPageToken)
       let last = try await component.meetings.listUpcomingMeetings(request, context: admin)
       #expect(last.meetings.map(\.id) == [upcoming[2], upcoming[3]])
@@ -229,7 +229,7 @@ import Testing
       // 23:30 and noon in Rome.
       let late = try await component.makeMeeting(atMs: 1_770_071_400_000)
       let noon = try await component.makeMeeting(atMs: 1_770_030_000_000)
-      fixture.clock.advance(ms: Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
       _ = try await component.lodge.updateLodgeSettings(
         .init(settings: LodgeSettings(timeZone: "Europe/Athens")), context: admin)
       func found(_ id: String) async throws -> Meeting? {

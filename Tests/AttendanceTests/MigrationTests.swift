@@ -86,7 +86,7 @@ import Testing
       }
     }
     try await revert(fixture, "0004-event-times-notices")
-    fixture.clock.advance(ms: Fixture.hourMs)
+    fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
     try await fixture.run { component in
       let settings = try await component.repository.lodgeSettings()
       #expect(settings.language == .english && settings.exportRole == .secretary && settings.notices?.isOn == false)

@@ -45,7 +45,7 @@ struct SplitMix {
       }
       let now = try await component.lastSequence()
       if now != sequence { last = now == sequence + 1 ? (now, before) : nil }
-      fixture.clock.advance(ms: Int64(source.below(5)) * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(Int64(source.below(5)) * Fixture.hourMs))
       if step % 200 == 199 {
         await component.close()
         component = try await fixture.open()

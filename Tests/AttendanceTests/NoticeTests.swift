@@ -203,10 +203,10 @@ extension AttendanceComponent {
       meeting = try await component.makeMeeting(atMs: startMs)
       _ = try await component.makeMeeting(atMs: startMs + 5 * Fixture.dayMs)
       try await component.record(bruno, meeting, .excused)
-      fixture.clock.advance(ms: 2 * Fixture.dayMs - 1)
+      fixture.clock.advance(by: .milliseconds(2 * Fixture.dayMs - 1))
       try await component.sendNotices()
       #expect(inbox.received.isEmpty)
-      fixture.clock.advance(ms: 1)
+      fixture.clock.advance(by: .milliseconds(1))
       // Handed out, but not delivered, before the process ends.
       #expect(try await #require(component.noticeSchedule).step())
     }
@@ -224,7 +224,7 @@ extension AttendanceComponent {
       try await component.sendNotices()
       #expect(inbox.users == ["anna", "anna"])
       // A meeting that has begun while the process was stopped causes no reminder.
-      fixture.clock.advance(ms: 20 * Fixture.dayMs)
+      fixture.clock.advance(by: .milliseconds(20 * Fixture.dayMs))
       try await component.sendNotices()
       #expect(inbox.users == ["anna", "anna"])
     }
@@ -254,7 +254,7 @@ extension AttendanceComponent {
       }
       try await component.sendNotices()
       #expect(inbox.received.isEmpty)
-      fixture.clock.advance(ms: NoticeRules.absenceDelayMs)
+      fixture.clock.advance(by: .milliseconds(NoticeRules.absenceDelayMs))
       try await component.sendNotices()
       // Anna's second absence was at the fifth meeting, Bruno's at the sixth. The first three are too old.
       #expect(
@@ -264,7 +264,7 @@ extension AttendanceComponent {
       // Completing a meeting again does not count it again.
       try await component.setStatus(meetings[4], .scheduled)
       try await component.setStatus(meetings[4], .completed)
-      fixture.clock.advance(ms: 2 * NoticeRules.absenceDelayMs)
+      fixture.clock.advance(by: .milliseconds(2 * NoticeRules.absenceDelayMs))
       try await component.sendNotices()
       #expect(inbox.received.count == 2)
     }
@@ -282,18 +282,18 @@ extension AttendanceComponent {
       }
       for _ in 0..<20 {
         try await component.sendNotices()
-        fixture.clock.advance(ms: Fixture.hourMs)
+        fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
       }
     }
     // The first meeting begins in the meantime.
-    fixture.clock.advance(ms: 4 * Fixture.dayMs)
+    fixture.clock.advance(by: .milliseconds(4 * Fixture.dayMs))
     inbox.fail(with: nil)
     inbox.loseResponses(true)
     try await fixture.run { component in
       try await component.sendNotices()
       inbox.loseResponses(false)
       for _ in 0..<3 {
-        fixture.clock.advance(ms: Fixture.hourMs)
+        fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
         try await component.sendNotices()
       }
       #expect(inbox.received.map(\.requestID) == ["attendance.t_2.2.2"])

@@ -22,13 +22,13 @@ import Testing
       func me() async throws -> GetCurrentMemberResponse {
         try await component.sessions.getCurrentMember(.init(), context: context)
       }
-      fixture.clock.advance(ms: 7 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(7 * Fixture.hourMs))
       let renewed = try await me()
       #expect(renewed.member?.id == anna.id)
       #expect(renewed.session?.expireTime?.millisecondsSince1970 == fixture.clock.nowMs + 8 * Fixture.hourMs)
-      fixture.clock.advance(ms: 8 * Fixture.hourMs - 1)
+      fixture.clock.advance(by: .milliseconds(8 * Fixture.hourMs - 1))
       _ = try await me()
-      fixture.clock.advance(ms: 8 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(8 * Fixture.hourMs))
       #expect(await refusal { try await me() } == "UNAUTHENTICATED SESSION_EXPIRED")
       let again = session(try await component.login("Anna Rossi", "471147").sessionToken)
       _ = try await component.sessions.logout(.init(), context: again)
@@ -47,11 +47,11 @@ import Testing
       let context = session(try await component.login("Anna", "471147").sessionToken)
       let endMs = fixture.clock.nowMs + lifetime.absoluteMs
       for _ in 0..<3 {
-        fixture.clock.advance(ms: 6 * Fixture.hourMs)
+        fixture.clock.advance(by: .milliseconds(6 * Fixture.hourMs))
         let expires = try await component.sessions.getCurrentMember(.init(), context: context).session?.expireTime
         #expect(try #require(expires).millisecondsSince1970 <= endMs)
       }
-      fixture.clock.advance(ms: 2 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(2 * Fixture.hourMs))
       #expect(
         await refusal { try await component.sessions.getCurrentMember(.init(), context: context) }
           == "UNAUTHENTICATED SESSION_EXPIRED")
@@ -145,7 +145,7 @@ import Testing
       #expect(await failure { try await component.login("fresh", "000000", port) }?.reason == "LOGIN_THROTTLED")
       let other = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.2/192.0.2.2:5000")
       #expect(await failure { try await component.login("fresh", "000000", other) }?.reason == "CREDENTIALS_INVALID")
-      fixture.clock.advance(ms: 15 * 60 * 1_000)
+      fixture.clock.advance(by: .milliseconds(15 * 60 * 1_000))
       _ = try await component.login("Anna", "471147", from)
     }
   }
@@ -200,7 +200,7 @@ import Testing
       let anna = try await component.makeMember("Anna", pin: "471147")
       let first = session(try await component.login("Anna", "471147").sessionToken)
       for _ in 0..<20 {
-        fixture.clock.advance(ms: 1)
+        fixture.clock.advance(by: .milliseconds(1))
         _ = try await component.login("Anna", "471147")
       }
       #expect(

@@ -56,18 +56,18 @@ private final class PhoneWidgets: WidgetReloading {
       try await reload(component)
       #expect(phones.users.isEmpty)
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
-      fixture.clock.advance(ms: 10_000)
+      fixture.clock.advance(by: .seconds(10))
       try await component.update(meeting, "location") { $0.location = "Turin" }
-      fixture.clock.advance(ms: PlannedReload.delayMs - 10_001)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs - 10_001))
       try await reload(component)
       #expect(phones.users.isEmpty)
-      fixture.clock.advance(ms: 1)
+      fixture.clock.advance(by: .milliseconds(1))
       try await reload(component)
       #expect(phones.users == ["anna"])
       try await reload(component)
       #expect(phones.users == ["anna"])
       _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id), context: admin)
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       try await reload(component)
       #expect(phones.users == ["anna", "anna"])
     }
@@ -79,7 +79,7 @@ private final class PhoneWidgets: WidgetReloading {
       _ = try await component.makeMember("Anna", user: "anna")
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs)
       try await component.update(meeting, "location") { $0.location = "Turin" }
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       try await reload(component)
       #expect(phones.users.isEmpty)
     }
@@ -90,7 +90,7 @@ private final class PhoneWidgets: WidgetReloading {
     try await fixture.run { component in
       for name in ["anna", "bruno", "carla"] { _ = try await component.makeMember(name, user: name) }
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       phones.fail("carla", with: RPCError(.unavailable, "down", reason: "DOWN"))
       await #expect(throws: RPCError.self) { try await reload(component) }
     }
@@ -113,7 +113,7 @@ private final class PhoneWidgets: WidgetReloading {
       for number in 0..<count { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
       phones.fail("m3", with: RPCError(.internalError, "failed", reason: "FAILED"))
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       let reloader = try #require(component.widgetReloader)
       let lines = Mutex<[String]>([])
       while try await reloader.step(log: { line in lines.withLock { $0.append(line) } }) {}
@@ -133,7 +133,7 @@ private final class PhoneWidgets: WidgetReloading {
       _ = try await component.makeMember("Anna", user: "anna")
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
       phones.fail("anna", with: RPCError(code, "down", reason: "DOWN"))
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       await #expect(throws: RPCError.self) { try await reload(component) }
       phones.fail("anna", with: nil)
       try await reload(component)
@@ -147,12 +147,12 @@ private final class PhoneWidgets: WidgetReloading {
       let count = WidgetReloader.pageRows + 1
       for number in 0..<count { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
       let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       let reloader = try #require(component.widgetReloader)
       #expect(try await reloader.step())
       #expect(phones.users.count == WidgetReloader.pageRows)
       try await component.update(meeting, "location") { $0.location = "Turin" }
-      fixture.clock.advance(ms: PlannedReload.delayMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs))
       try await reload(component)
       #expect(phones.users.count == WidgetReloader.pageRows + count)
     }
@@ -165,9 +165,9 @@ private final class PhoneWidgets: WidgetReloading {
       for number in 0..<WidgetReloader.pageRows { _ = try await component.makeMember("M\(number)", user: "m\(number)") }
       _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + 9 * Fixture.dayMs)
       phones.fail("anna", with: RPCError(.unavailable, "down", reason: "DOWN"))
-      fixture.clock.advance(ms: PlannedReload.delayMs + WidgetReloader.ageMaxMs)
+      fixture.clock.advance(by: .milliseconds(PlannedReload.delayMs + WidgetReloader.ageMaxMs))
       await #expect(throws: RPCError.self) { try await reload(component) }
-      fixture.clock.advance(ms: 1)
+      fixture.clock.advance(by: .milliseconds(1))
       let reloader = try #require(component.widgetReloader)
       #expect(try await reloader.step())
       #expect(try component.store.readSingleBlocking { try $0.plannedReload() } == nil)

@@ -66,7 +66,7 @@ import Testing
   private func writeKeys(_ setting: Setting) async throws -> ConsoleGrant {
     let (clock, keys) = (setting.clock, setting.keys)
     func make(_ key: Key, _ principal: Principal, lifetimeMs: Int64? = nil) async throws -> StoredApiKey {
-      clock.advance(ms: 1_000)
+      clock.advance(by: .seconds(1))
       return try await keys.create(
         principal: principal, scopes: ["echo:read", "attendance"].compactMap { Scope($0) }, description: "Café \(key)",
         expiresAtMs: lifetimeMs.map { clock.nowMs + $0 }, secret: Self.secret(.key, key.rawValue)
@@ -77,11 +77,11 @@ import Testing
     _ = try await make(.expired, ada, lifetimeMs: 20_000)
     let revoked = try await make(.revoked, ada)
     let rotated = try await make(.rotated, Principal(kind: .service, id: "importer"), lifetimeMs: 86_400_000)
-    clock.advance(ms: 1_000)
+    clock.advance(by: .seconds(1))
     let access = access(setting)
     _ = try await access.revokeApiKey(.init(keyId: revoked.id), context: Self.context)
     _ = try await access.rotateApiKey(.init(keyId: rotated.id), context: Self.context)
-    clock.advance(ms: 1_000)
+    clock.advance(by: .seconds(1))
     _ = try await access.createApiKey(Self.request, context: Self.context)
     let grant = try setting.sessions.grant(apiKey: Self.secret(.key, Key.active.rawValue).text)
     try await keys.flushUses()
@@ -99,7 +99,7 @@ import Testing
       member, address: "192.0.2.2", userAgent: "", secret: Self.secret(.session, "I"))
     try await sessions.end(ended, .signedOut)
     for _ in 0..<2 { await sessions.signInFailed(.apiKey, address: "192.0.2.3", reason: "CREDENTIAL_INVALID") }
-    setting.clock.advance(ms: 5_000)
+    setting.clock.advance(by: .seconds(5))
     _ = try #require(sessions.present(cookie))
     try await sessions.maintain()
   }

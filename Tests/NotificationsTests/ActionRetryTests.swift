@@ -49,7 +49,7 @@ private struct HangingSender: HTTPActionSending {
       millisecondsSince1970: fixture.clock.nowMs + 300_000)
     _ = try await component.service.createNotification(later, context: anna)
     // Both timers are due, the attempt's first.
-    fixture.clock.advance(ms: 600_000)
+    fixture.clock.advance(by: .seconds(600))
     let timers = Task { await component.runTimers() }
     for _ in 0..<2_000 where try await component.service.all(anna).count < 2 {
       try await Task.sleep(for: .milliseconds(5))
@@ -69,13 +69,13 @@ private struct HangingSender: HTTPActionSending {
     let box = try await component.service.makeBucket("b", anna)
     let run = try #require(
       try await component.service.invokeAction(called(component, in: box), context: anna).run)
-    fixture.clock.advance(ms: 600_000)
+    fixture.clock.advance(by: .seconds(600))
     var attempts: [CampanileService.DueTimer<NotificationTimerKind>] = []
     #expect(try await component.timers.runDue { attempts.append($0) } == 1)
     #expect(attempts.map(\.subject) == [run.id])
     #expect(try await component.timers.runDue { attempts.append($0) } == 0)
     // The process ends before the attempt, which is repeated once it counts as lost.
-    fixture.clock.advance(ms: component.timers.actions.attemptLostAfterMs)
+    fixture.clock.advance(by: .milliseconds(component.timers.actions.attemptLostAfterMs))
     #expect(try await component.timers.runDue { attempts.append($0) } == 1)
     await component.close()
   }
@@ -91,16 +91,16 @@ private struct HangingSender: HTTPActionSending {
       try await component.service.invokeAction(called(component, in: box), context: anna).run)
     for _ in 0..<7 {
       #expect(run.state == .retrying && run.attemptCount == 0 && run.reason == "SENDER_BUSY")
-      fixture.clock.advance(ms: 60_000)
+      fixture.clock.advance(by: .seconds(60))
       #expect(try await component.timers.runDue() == 1)
       run = try await #require(try component.timers.repository.run(run.id, user: "anna"))
     }
     // Still retried at an age greater than that of the last attempt.
-    fixture.clock.advance(ms: 3_600_000)
+    fixture.clock.advance(by: .seconds(3600))
     #expect(try await component.timers.runDue() == 1)
     run = try await #require(try component.timers.repository.run(run.id, user: "anna"))
     #expect(run.state == .retrying)
-    fixture.clock.advance(ms: 2 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(2 * 3_600_000))
     #expect(try await component.timers.runDue() == 1)
     run = try await #require(try component.timers.repository.run(run.id, user: "anna"))
     #expect(run.state == .failed && run.reason == "SENDER_BUSY" && run.attemptCount == 0)

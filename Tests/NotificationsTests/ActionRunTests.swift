@@ -136,7 +136,7 @@ final class ScriptedSender: HTTPActionSending {
     await component.close()
     component = try await open(fixture, sender)
     for _ in 0..<2 {
-      fixture.clock.advance(ms: 600_000)
+      fixture.clock.advance(by: .seconds(600))
       #expect(try await component.timers.runDue() == 1)
     }
     #expect(sender.requests.count == 3 && Set(sender.requests.map(\.idempotencyKey)) == [first.id])

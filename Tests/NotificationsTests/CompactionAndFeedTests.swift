@@ -112,7 +112,7 @@ import Testing
     let box = try await component.service.makeBucket("b", anna)
     let feed = try await ChangeFeed("sync", store: component.store)
     for index in 0..<5 { _ = try await component.service.make("\(index)", in: box.id, anna) }
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     let nowMs = fixture.clock.nowMs
     #expect(try await component.maintain(nowMs: nowMs) == 1)
     #expect(try await feed.next(rowsMax: 10).count == 5)

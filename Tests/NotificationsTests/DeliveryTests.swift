@@ -149,7 +149,7 @@ import Testing
     let endless = try await start()
     let read = try await start()
     for round in 1...6 {
-      fixture.clock.advance(ms: 300_000)
+      fixture.clock.advance(by: .seconds(300))
       _ = try await component.timers.runDue()
       if round == 1 { try await component.service.mark([read.id], isRead: true, anna) }
     }
@@ -175,7 +175,7 @@ import Testing
     let first = try await component.service.postponeNotification(postpone, context: anna).notification
     #expect(try await component.service.postponeNotification(postpone, context: anna).notification == first)
     #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, expiring.id])
-    fixture.clock.advance(ms: 600_000)
+    fixture.clock.advance(by: .seconds(600))
     #expect(try await component.timers.runDue() == 3)
     #expect(
       Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, postponed.id])
@@ -217,7 +217,7 @@ import Testing
     try await component.service.snooze(box.id, until: fixture.clock.time(afterMs: 3_600_000), anna)
     let held = try await publish(in: box.id, component) { $0.collapseKey = "k" }
     #expect(held.deliveryState == .held)
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     let sent = try await publish(in: box.id, component) {
       $0.collapseKey = "k"
       $0.priority = .critical

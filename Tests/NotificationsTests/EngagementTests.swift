@@ -230,7 +230,7 @@ import Testing
     let receipt = try setting.receipt()
     let token = try await setting.list().resumeToken
     #expect(try await setting.report(.init(receipt: receipt, kind: .received)) == ["new"])
-    setting.fixture.clock.advance(ms: EngagementRules.retentionMs + 1)
+    setting.fixture.clock.advance(by: .milliseconds(EngagementRules.retentionMs + 1))
     #expect(try await setting.report(.init(receipt: receipt, kind: .opened)) == ["REPORT_TOO_LATE"])
     _ = try await setting.component.maintain(nowMs: setting.fixture.clock.nowMs)
     // A repetition after the purge does not count again.
@@ -249,7 +249,7 @@ import Testing
     let setting = try await Setting()
     _ = try await setting.report(.init(receipt: try setting.receipt(), kind: .received))
     _ = try await setting.component.service.deleteBucket(.init(bucketId: setting.bucket.id), context: anna)
-    setting.fixture.clock.advance(ms: EngagementRules.retentionMs + 1)
+    setting.fixture.clock.advance(by: .milliseconds(EngagementRules.retentionMs + 1))
     _ = try await setting.component.maintain(nowMs: setting.fixture.clock.nowMs)
     let left = try setting.component.store.readBlocking { transaction in
       try ["engagement", "engagement_counts", "deliveries"].map { table in

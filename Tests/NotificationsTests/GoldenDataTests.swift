@@ -16,7 +16,7 @@ import Testing
     try await Self.golden.load(
       dump, into: fixture.folder.file("notifications.sqlite"), migrations: NotificationsMigrations.all,
       omitting: NotificationsMigrations.rebuiltTables, finishing: [NotificationsMigrations.rebuildSQL])
-    fixture.clock.advance(ms: 5_000)
+    fixture.clock.advance(by: .seconds(5))
     let component = try await fixture.open()
     #expect(try await answers(component) == Self.golden.answers(dump))
     await component.close()
@@ -42,7 +42,7 @@ import Testing
       work.id, until: ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + 3_600_000), anna)
     _ = try await component.automation.createTemplate(
       .init(template: Template(name: "t", title: "{{host}} is down")), context: anna)
-    fixture.clock.advance(ms: 5_000)
+    fixture.clock.advance(by: .seconds(5))
     _ = try await publish(in: home.id, component) { $0.title = "After \(second.title)" }
     let answers = try await self.answers(component)
     await component.close()

@@ -39,7 +39,7 @@ import Testing
     let missing = try #require(try await service.listHeartbeats(.init(), context: anna).heartbeats.first)
     #expect(missing.isMissing && missing.dueTime == nil)
     // A beat ends the missing state.
-    fixture.clock.advance(ms: 1_000_000)
+    fixture.clock.advance(by: .seconds(1000))
     let beat = BeatRequest(heartbeatId: made.id)
     let beaten = try #require(try await service.beat(beat, context: anna).heartbeat)
     #expect(!beaten.isMissing && beaten.lastBeatTime?.millisecondsSince1970 == startMs + 1_000_000)
@@ -125,7 +125,7 @@ import Testing
     let request = BeatRequest(heartbeatId: made.id, requestId: "r")
     let first = try #require(try await service.beat(request, context: anna).heartbeat)
     #expect(made.etag == "v1" && first.etag == "v2")
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     #expect(try await service.beat(request, context: anna).heartbeat == first)
     #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats == [first])
     // The deletion is refused if the heartbeat has beaten since.

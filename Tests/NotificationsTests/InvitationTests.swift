@@ -113,7 +113,7 @@ import Testing
     try await component.sharing.share(box.id, with: "carla", as: .reader, by: "anna")
     _ = try await component.service.make("before", in: box.id, anna)
     _ = try await component.service.deleteBucket(.init(bucketId: box.id), context: anna)
-    fixture.clock.advance(ms: 3_600_000)
+    fixture.clock.advance(by: .seconds(3600))
     _ = try await component.timers.runDue()
     _ = try await component.service.undeleteBucket(.init(bucketId: box.id), context: anna)
     #expect(try await component.service.all(bruno).isEmpty)
@@ -204,7 +204,7 @@ import Testing
       #expect(try await component.sharing.received(by: name).isEmpty)
     }
     #expect(await failure { try await accept(first.id, by: "bruno", component) }?.reason == "INVITATION_ENDED")
-    fixture.clock.advance(ms: 30 * Self.dayMs)
+    fixture.clock.advance(by: .milliseconds(30 * Self.dayMs))
     _ = try await component.sharing.invite("bruno", to: box.id, by: "anna")
     #expect(try await component.sharing.received(by: "bruno").count == 1)
     await component.close()
@@ -300,13 +300,13 @@ import Testing
     let one = try await component.sharing.invite("bruno", to: box.id, by: "anna")
     let nowMs = fixture.clock.nowMs
     #expect(one.expireTime?.millisecondsSince1970 == nowMs + 7 * Self.dayMs)
-    fixture.clock.advance(ms: 7 * Self.dayMs)
+    fixture.clock.advance(by: .milliseconds(7 * Self.dayMs))
     #expect(try await component.sharing.received(by: "bruno").isEmpty)
     #expect(await failure { try await accept(one.id, by: "bruno", component) }?.reason == "INVITATION_ENDED")
     #expect(try await sent(box.id, by: "anna", component).map(\.state) == [.expired])
     // An expired invitation can be repeated at once.
     _ = try await component.sharing.invite("bruno", to: box.id, by: "anna")
-    fixture.clock.advance(ms: 38 * Self.dayMs)
+    fixture.clock.advance(by: .milliseconds(38 * Self.dayMs))
     try await component.maintain(nowMs: fixture.clock.nowMs)
     #expect(try await sent(box.id, by: "anna", component).isEmpty)
     var request = InviteToBucketRequest(bucketId: box.id, userId: "bruno", role: .reader)
@@ -356,7 +356,7 @@ import Testing
     #expect(try await sharing.listInviteCodes(list, context: anna).codes.map(\.useCount) == [2])
     create.maxUses = 0
     let open = try await sharing.createInviteCode(create, context: anna)
-    fixture.clock.advance(ms: 7 * Self.dayMs)
+    fixture.clock.advance(by: .milliseconds(7 * Self.dayMs))
     join.secret = open.secret
     #expect(await failure { try await sharing.acceptInviteCode(join, context: user("carla")) }?.code == .notFound)
     #expect(try await sharing.listInviteCodes(list, context: anna).codes.isEmpty)

@@ -63,7 +63,7 @@ import Testing
     #expect(
       try await create(["h_none", "h_none", "", beat.id]) == ["HEARTBEAT_NOT_FOUND", "HEARTBEAT_NOT_FOUND", "", ""])
     // Nor does an entry for which there is no place count as a beat.
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     #expect(try await create([beat.id, ""]) == ["SCHEDULED_EXHAUSTED", "SCHEDULED_EXHAUSTED"])
     let heartbeats = try await component.automation.listHeartbeats(.init(), context: context).heartbeats
     #expect(heartbeats.map(\.lastBeatTime?.millisecondsSince1970) == [nowMs])
@@ -97,7 +97,7 @@ import Testing
     let made = try await component.service.createNotification(request, context: context)
     await component.close()
     component = try await fixture.open()
-    fixture.clock.advance(ms: 23 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(23 * 3_600_000))
     #expect(try await component.service.createBucket(bucket("b", requestID: "r"), context: context).bucket == first)
     #expect(try await component.service.createNotification(request, context: context) == made)
     #expect(try await component.service.all(context).count == 1)
@@ -106,7 +106,7 @@ import Testing
     }
     #expect(reused?.code == .failedPrecondition && reused?.reason == "REQUEST_ID_REUSED")
     #expect(reused?.fieldViolations.map(\.field) == ["requestId"])
-    fixture.clock.advance(ms: 2 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(2 * 3_600_000))
     #expect(try await component.maintain(nowMs: fixture.clock.nowMs) == 2)
     #expect(try await component.service.createNotification(request, context: context) != made)
     await component.close()
@@ -130,7 +130,7 @@ import Testing
     let made = try await sharing.createPublishKey(key, context: anna)
     let code = CreateInviteCodeRequest(bucketId: box.id, role: .reader, expireTime: soon, requestId: "r")
     let issued = try await sharing.createInviteCode(code, context: anna)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     #expect(try await service.createNotification(create, context: anna) == created)
     let result = try await service.batchCreateNotifications(batch, context: anna).results.first
     #expect(result?.outcome == created.notification.map { .notification($0) })

@@ -42,7 +42,7 @@ import Testing
       var model = models[name, default: Model()]
       try await Self.step(step, &model, component.service, user(name), &source)
       models[name] = model
-      fixture.clock.advance(ms: Int64(source.below(3)))
+      fixture.clock.advance(by: .milliseconds(Int64(source.below(3))))
       if step % 150 == 149 {
         await component.close()
         component = try await fixture.open()

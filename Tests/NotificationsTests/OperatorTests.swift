@@ -65,7 +65,7 @@ import Testing
     for name in ["anna", "bruno", "carla"] {
       let home = try #require(try await component.service.createBucket(bucket("Casa"), context: user(name)).bucket)
       guard name == "bruno" else { continue }
-      fixture.clock.advance(ms: 5_000)
+      fixture.clock.advance(by: .seconds(5))
       for index in 0..<3 {
         _ = try await component.service.createNotification(notification("\(index)", in: home.id), context: bruno)
       }

@@ -43,7 +43,7 @@ import Testing
       let error = await failure { try await service.cancelPostponement(.init(notificationId: id), context: anna) }
       #expect(error?.reason == "NOTIFICATION_NOT_FOUND")
     }
-    fixture.clock.advance(ms: 60_001)
+    fixture.clock.advance(by: .milliseconds(60_001))
     _ = try await component.timers.runDue()
     let unread = try await service.all(anna) { $0.unreadOnly = true }
     #expect(Set(unread.map(\.id)) == Set(ids.dropFirst()))

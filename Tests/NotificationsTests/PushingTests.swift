@@ -123,7 +123,7 @@ final class RecordingPusher: DevicePushing {
     let held = try await component.service.make("held", in: box.id, anna)
     try await drain(component)
     #expect(pusher.alerts.isEmpty)
-    fixture.clock.advance(ms: 3_600_001)
+    fixture.clock.advance(by: .milliseconds(3_600_001))
     _ = try await component.timers.runDue()
     try await drain(component)
     #expect(pusher.alerts.map(\.notificationId) == [held.id])
@@ -137,13 +137,13 @@ final class RecordingPusher: DevicePushing {
     let component = try await open(fixture, pusher)
     let box = try await component.service.makeBucket("b", anna)
     let one = try await component.service.make("to nobody", in: box.id, anna)
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     try await drain(component)
     #expect(try await outcomes(one.id, component).last == "\(DeliveryOutcome.noToken) ")
     pusher.fail(RPCError(.invalidArgument, "too large", reason: "PAYLOAD_TOO_LARGE"))
     let refused = try await component.service.make("refused", in: box.id, anna)
     let next = try await component.service.make("next", in: box.id, anna)
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     try await drain(component)
     let told = try await outcomes(refused.id, component) + outcomes(next.id, component)
     #expect(told.contains("\(DeliveryOutcome.rejected) PAYLOAD_TOO_LARGE"))
@@ -159,7 +159,7 @@ final class RecordingPusher: DevicePushing {
     let box = try await component.service.makeBucket("b", anna)
     var ids: [String] = []
     for index in 0..<4 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     pusher.fail(Self.away)
     await #expect(throws: RPCError.self) { try await component.alerts?.step() }
     try await drain(component)
@@ -194,7 +194,7 @@ final class RecordingPusher: DevicePushing {
     for index in 0..<7 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
     pusher.fail(Self.away)
     #expect(try await summaries.deliverDue().retried == 1)
-    fixture.clock.advance(ms: 3_600_000)
+    fixture.clock.advance(by: .seconds(3600))
     while try await summaries.deliverDue().delivered > 0 {}
     // Seven changes, combined in one summary.
     let first = try #require(pusher.summaries.first)

@@ -83,7 +83,7 @@ import Testing
       $0.deliverTime = fixture.clock.time(afterMs: 60_000)
     }
     #expect(waiting.recipientIds == ["carla"] && waiting.deliveryState == .scheduled)
-    fixture.clock.advance(ms: 60_001)
+    fixture.clock.advance(by: .milliseconds(60_001))
     _ = try await component.timers.runDue()
     #expect(try await titles(component, user("carla")) == ["n"])
     #expect(try await titles(component, anna).isEmpty)

@@ -116,7 +116,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let foreign = try await service.makeBucket("b", bruno)
     var made: [Notification] = []
     for index in 0..<4 {
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       made.append(try await service.make("word \(index)", in: [one.id, two.id][index % 2], anna))
     }
     _ = try await service.make("word of bruno", in: foreign.id, bruno)
@@ -313,7 +313,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
       default:
         if step % 3 == 0 { try await SearchIndexer(store: component.store).merge() }
       }
-      if source.below(4) > 0 { fixture.clock.advance(ms: 1) }
+      if source.below(4) > 0 { fixture.clock.advance(by: .milliseconds(1)) }
       guard step % 5 == 0 else { continue }
       let (whole, part) = (
         words[source.below(words.count)], String(words[source.below(words.count)].prefix(1 + source.below(7)))

@@ -138,7 +138,7 @@ import Testing
     // The share has expired, even before any timer has run.
     _ = try await service.make("late", in: box.id, anna)
     #expect(try await service.all(user("carla")).count == 5)
-    while try await component.timers.runDue() > 0 { fixture.clock.advance(ms: 61_000) }
+    while try await component.timers.runDue() > 0 { fixture.clock.advance(by: .seconds(61)) }
     #expect(try await service.all(user("carla")).isEmpty)
     #expect(try await service.all(anna).count == 6)
     #expect(try await component.sharing.listBucketShares(.init(bucketId: box.id), context: anna).shares.isEmpty)
@@ -174,7 +174,7 @@ import Testing
     #expect(
       await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.code == .unauthenticated)
     publish.secret = created.secret
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     #expect(
       await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.reason
         == "PUBLISH_KEY_INVALID")

@@ -91,9 +91,9 @@ import Testing
     #expect(try await service.all(anna).map(\.title) == (0..<10).reversed().map { "n\($0)" })
     // The member has eleven: the owner deleted only the owner's copy, not the member's.
     #expect(try await service.all(bruno).count == 11)
-    fixture.clock.advance(ms: 31 * 24 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(31 * 24 * 3_600_000))
     _ = try await service.deleteBucket(request, context: anna)
-    fixture.clock.advance(ms: 30 * 24 * 3_600_000)
+    fixture.clock.advance(by: .milliseconds(30 * 24 * 3_600_000))
     #expect(await failure { try await service.undeleteBucket(undelete, context: anna) }?.code == .notFound)
     await component.close()
   }
@@ -114,7 +114,7 @@ import Testing
       try repository.setTimer(.emptyBucket, box.id, user: "anna", dueMs: nowMs + 60_000, transaction)
     }
     #expect(try await component.service.all(anna).count == 7)
-    fixture.clock.advance(ms: 60_000)
+    fixture.clock.advance(by: .seconds(60))
     #expect(try await component.timers.runDue() == 1)
     #expect(try await component.service.all(anna).isEmpty)
     #expect(try await component.timers.runDue() == 0)

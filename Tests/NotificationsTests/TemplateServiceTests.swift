@@ -23,7 +23,7 @@ import Testing
     #expect(made.requiredVariables == ["b", "a"] && made.createTime == made.updateTime)
     let get = GetTemplateRequest(templateId: made.id)
     #expect(try await service.getTemplate(get, context: anna).template == made)
-    fixture.clock.advance(ms: 1_000)
+    fixture.clock.advance(by: .seconds(1))
     let change = Template(id: made.id, title: "{{c}}", etag: made.etag)
     var update = UpdateTemplateRequest(template: change)
     let changed = try #require(try await service.updateTemplate(update, context: anna).template)

@@ -74,7 +74,7 @@ import Testing
       made.formUnion(try await writing)
       await component.close()
       // Ids ascend within one run of the service; across a restart they follow the clock.
-      fixture.clock.advance(ms: 1)
+      fixture.clock.advance(by: .milliseconds(1))
       component = try await fixture.open()
     }
     #expect(told.count == made.count && Set(told) == made)

@@ -58,12 +58,12 @@ import Testing
       let waker = try #require(first.waker)
       try await second.devices.awake.during("watch", user: "anna") {
         try await first.put("a", "1")
-        fixture.clock.advance(ms: WakeBudget.delayMs)
+        fixture.clock.advance(by: .milliseconds(WakeBudget.delayMs))
         #expect(try await waker.step() == 1)
       }
       #expect(fixture.wakes == [.awake])
       try await first.put("a", "2")
-      fixture.clock.advance(ms: WakeBudget.delayMs)
+      fixture.clock.advance(by: .milliseconds(WakeBudget.delayMs))
       #expect(try await waker.step() == 1)
       #expect(fixture.wakes == [.awake, .sent])
     }

@@ -56,7 +56,7 @@ import Testing
       // The registered devices have already requested an export.
       for _ in 0..<1_000 { try await exporter.queue.add(["anna"], token: nil) }
       #expect(try await exporter.step() == 0)
-      fixture.clock.advance(ms: ExportQueue.delayMs)
+      fixture.clock.advance(by: .milliseconds(ExportQueue.delayMs))
       #expect(try await exporter.step() == 1)
       #expect(try await exporter.step() == 0)
       let list = try await component.list()
@@ -68,12 +68,12 @@ import Testing
         list.assets.map { $0.syncTime?.millisecondsSince1970 } == [fixture.clock.nowMs, fixture.clock.nowMs])
       // The files have not changed: no commit.
       try await exporter.queue.add(["anna"], token: nil)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       #expect(try await exporter.step() == 1)
       #expect(try await component.list().revision == 1)
       link.state.withLock { $0.notifications = [Self.notification] }
       try await exporter.queue.add(["anna"], token: nil)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await exporter.step()
       #expect(try await component.list().assets.map(\.recordCount) == [1, 1])
       #expect(try await component.list().revision == 2)
@@ -111,7 +111,7 @@ import Testing
         if let dueMs = try await exporter.queue.nextDueMs() {
           #expect(dueMs <= fixture.clock.nowMs + ExportQueue.delayMs)
         }
-        fixture.clock.advance(ms: 1)
+        fixture.clock.advance(by: .milliseconds(1))
       }
       #expect(try await component.list().revision <= lastMs / ExportQueue.delayMs + 2)
       #expect(try await component.list().revision >= 5)
@@ -126,7 +126,7 @@ import Testing
       func export(_ name: String) async throws {
         link.state.withLock { $0.buckets = [Self.bucket("b_1", name)] }
         try await exporter.queue.add(["anna", "nobody-home"], token: nil)
-        fixture.clock.advance(ms: 1_000)
+        fixture.clock.advance(by: .seconds(1))
         _ = try await exporter.step()
       }
       try await export("One")
@@ -145,7 +145,7 @@ import Testing
       #expect(watch.map(\.sequence) == phone.suffix(1).map(\.sequence))
       // No change causes no message.
       try await exporter.queue.add(["anna"], token: nil)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await exporter.step()
       #expect(try await component.updates("watch", after: try #require(watch.last?.sequence)).isEmpty == true)
     }
@@ -162,7 +162,7 @@ import Testing
       for number in 0..<20 {
         link.state.withLock { $0.buckets = [Self.bucket("b_1", "\(number)")] }
         try await exporter.queue.add(["anna"], token: nil)
-        fixture.clock.advance(ms: 1_000)
+        fixture.clock.advance(by: .seconds(1))
         _ = try await exporter.step()
       }
       #expect(
@@ -263,16 +263,16 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
       let exporter = try #require(component.exporter)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       link.fail(RPCError(.unavailable, "away", reason: "AWAY"))
       #expect(try await exporter.step() == 1)
       #expect(try await component.list().revision == 0)
       try await exporter.queue.add(["bruno"], token: "t1")
-      fixture.clock.advance(ms: 300)
+      fixture.clock.advance(by: .milliseconds(300))
       #expect(try await exporter.step() == 1)
       #expect(try await component.list(bruno).revision == 1)
       #expect(try await exporter.queue.token() == "t1")
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       #expect(try await exporter.step() == 1)
       #expect(try await component.list().revision == 1)
     }
@@ -284,12 +284,12 @@ import Testing
       let queue = ExportQueue(
         store: component.store, alarms: component.repository.notifier, nowMs: { fixture.clock.nowMs })
       try await queue.add(["anna"], token: nil)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       let entry = try await #require(try queue.due(countMax: 10).first)
       try await queue.add(["anna"], token: nil)
       try await queue.settle(entry)
       #expect(try await queue.due(countMax: 10).isEmpty == true)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       let again = try await #require(try queue.due(countMax: 10).first)
       try await queue.settle(again)
       #expect(try await queue.nextDueMs() == nil)
@@ -305,7 +305,7 @@ import Testing
       func export(_ name: String) async throws {
         link.state.withLock { $0.buckets = [Self.bucket("b_1", name)] }
         try await exporter.queue.add(["anna"], token: nil)
-        fixture.clock.advance(ms: 1_000)
+        fixture.clock.advance(by: .seconds(1))
         _ = try await exporter.step()
       }
       try await export("One")
@@ -324,7 +324,7 @@ import Testing
         try await component.zones.updateZone(.init(exportsNotifications: true, etag: ended.etag), context: anna).zone)
       #expect(started.exportsNotifications)
       #expect(started.etag != ended.etag)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await exporter.step()
       #expect(try await component.text("buckets.json").contains("\"Two\""))
       // The phone's file lost and is retained as a conflict.
@@ -344,7 +344,7 @@ import Testing
     let exporter = try #require(component.exporter)
     func step() async throws {
       try await exporter.queue.add(["anna"], token: nil)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await exporter.step()
     }
     try await step()
@@ -409,7 +409,7 @@ import Testing
       func export(_ notifications: [Notification]) async throws {
         link.state.withLock { $0.notifications = notifications }
         try await exporter.queue.add(["anna"], token: nil)
-        fixture.clock.advance(ms: 1_000)
+        fixture.clock.advance(by: .seconds(1))
         _ = try await exporter.step()
       }
       var notification = Self.notification
@@ -426,7 +426,7 @@ import Testing
       #expect(read.first?.message?.entityId == "n_1")
       #expect(read.first?.sourceDeviceId == "")
       // The watch deletes the other one. The phone hears it from the watch, and nobody hears it again.
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await component.publish(.notificationDeleted, "n_2", id: "m1")
       try await export([notification])
       #expect(try await component.updates("watch", after: start).map(\.sequence) == read.map(\.sequence))

@@ -125,7 +125,7 @@ final class FakeNotifications: NotificationsLinking {
     let fixture = try Fixture(limits)
     try await fixture.run { component in
       _ = try await component.publish(.notificationRead, "n_0", id: "0")
-      fixture.clock.advance(ms: 7 * Fixture.dayMs + 1)
+      fixture.clock.advance(by: .milliseconds(7 * Fixture.dayMs + 1))
       try await component.maintain(nowMs: fixture.clock.nowMs)
       let late = try await component.updates("phone")
       #expect(late.map { $0.message?.type } == [.fullSync])

@@ -93,7 +93,7 @@ import Testing
         $0.recordType = "BucketsData"
       }
       try await component.register("pad", .writer, bruno)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       _ = try await component.exporter?.step()
     }
     try await revert(fixture, "0004-ended-exports-and-wakes")

@@ -33,17 +33,17 @@ import Testing
         await component.close()
         component = try await fixture.open()
       case 1:
-        fixture.clock.advance(ms: Int64.random(in: 0..<2 * Fixture.hourMs, using: &random))
+        fixture.clock.advance(by: .milliseconds(Int64.random(in: 0..<2 * Fixture.hourMs, using: &random)))
         try await component.maintain(nowMs: fixture.clock.nowMs)
       case 2: try await compare(component, model)
       default: try await change(component, &model, step, &random)
       }
     }
     try await compare(component, model)
-    fixture.clock.advance(ms: 40 * Fixture.dayMs)
+    fixture.clock.advance(by: .milliseconds(40 * Fixture.dayMs))
     for _ in 0..<3 {
       try await component.maintain(nowMs: fixture.clock.nowMs)
-      fixture.clock.advance(ms: 2 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(2 * Fixture.hourMs))
     }
     try await compare(component, model, hasHistory: false)
     // Only referenced contents remain on disk, each once.
@@ -160,7 +160,7 @@ import Testing
       #expect(try await component.repository.storage(user: "anna").usedBytes == 0)
       for _ in 0..<2 {
         try await component.maintain(nowMs: fixture.clock.nowMs)
-        fixture.clock.advance(ms: 2 * Fixture.hourMs)
+        fixture.clock.advance(by: .milliseconds(2 * Fixture.hourMs))
       }
       try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try fixture.contentFiles() == [])

@@ -24,7 +24,7 @@ import Testing
       #expect(await refusal { try await create("Z", "") } == "ALREADY_EXISTS ZONE_EXISTS")
       #expect(await refusal { try await create("Z", "s") } == "ALREADY_EXISTS ZONE_EXISTS")
       #expect(try await component.zones.listZones(.init(), context: anna).zones.map(\.id) == ["Z"])
-      fixture.clock.advance(ms: Fixture.dayMs + 1)
+      fixture.clock.advance(by: .milliseconds(Fixture.dayMs + 1))
       #expect(await refusal { try await create("Z") } == "ALREADY_EXISTS ZONE_EXISTS")
     }
   }
@@ -129,7 +129,7 @@ import Testing
       let other = try await component.publish(.notificationRead, "n_2", from: "phone", id: "m")
       #expect(other.sequence == 7)
       // The message of the phone is stored for longer than its reply.
-      fixture.clock.advance(ms: 2 * Fixture.dayMs)
+      fixture.clock.advance(by: .milliseconds(2 * Fixture.dayMs))
       try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try await component.publish(.notificationRead, "n_2", from: "phone", id: "m") == other)
       let reused = await failure { try await component.publish(.notificationRead, "n_3", from: "phone", id: "m") }

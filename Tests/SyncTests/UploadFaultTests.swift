@@ -45,7 +45,7 @@ import Testing
       let id = try await component.createUpload(content).id
       let run = try await begin(component, id)
       try await run.take(chunk(content[..<100_000]))
-      fixture.clock.advance(ms: 2 * Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(2 * Fixture.hourMs))
       // The purge skips uploads with an active stream; the connection breaks afterwards.
       try await component.maintain(nowMs: fixture.clock.nowMs)
       await run.end(after: CancellationError())
@@ -66,14 +66,14 @@ import Testing
       // A slow stream is not idle.
       for part in 0..<20 {
         try await run.take(chunk(content[part * 1_000..<(part + 1) * 1_000]))
-        fixture.clock.advance(ms: Fixture.hourMs / 2)
+        fixture.clock.advance(by: .milliseconds(Fixture.hourMs / 2))
         try await component.maintain(nowMs: fixture.clock.nowMs)
         #expect(try await component.progress(id).receivedBytes == Int64(part + 1) * 1_000)
       }
       #expect(
         await refusal { try await component.createUpload(content, bruno) }
           == "RESOURCE_EXHAUSTED UPLOADS_EXHAUSTED")
-      fixture.clock.advance(ms: Fixture.hourMs)
+      fixture.clock.advance(by: .milliseconds(Fixture.hourMs))
       try await component.maintain(nowMs: fixture.clock.nowMs)
       _ = try await component.createUpload(content, bruno)
       #expect(await refusal { try await run.take(chunk(content[20_000..<21_000])) } == "NOT_FOUND UPLOAD_NOT_FOUND")

@@ -57,7 +57,7 @@ private final class FakeActivities: DeviceWaking {
       try await component.put("a", "1")
       #expect(try await waker.step() == 0)
       try await component.put("b", "1")
-      fixture.clock.advance(ms: WakeBudget.delayMs)
+      fixture.clock.advance(by: .milliseconds(WakeBudget.delayMs))
       #expect(try await waker.step() == 1)
       #expect(try await waker.step() == 0)
       let push = try #require(link.pushes.first)
@@ -73,7 +73,7 @@ private final class FakeActivities: DeviceWaking {
       // An empty list ends the subscriptions.
       _ = try await Self.subscribe("watch", component, [])
       try await component.put("c", "1")
-      fixture.clock.advance(ms: 60 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(60 * Self.minuteMs))
       #expect(try await waker.step() == 0)
     }
   }
@@ -90,7 +90,7 @@ private final class FakeActivities: DeviceWaking {
         try await component.put(name, "{\"buckets\":[],\"syncTimestamp\":\"2026-01-01T00:00:00Z\"}", zone: zone) {
           $0.recordType = type
         }
-        fixture.clock.advance(ms: 60 * Self.minuteMs)
+        fixture.clock.advance(by: .milliseconds(60 * Self.minuteMs))
         _ = try await waker.step()
         return link.pushes.count > count
       }
@@ -122,16 +122,16 @@ private final class FakeActivities: DeviceWaking {
       _ = try await Self.subscribe("watch", component, [], updates: true)
       _ = try await Self.subscribe("phone", component, [.init(recordType: "NotificationsData")])
       _ = try await component.publish(.bucketUpdated, "b", from: "phone", id: "m")
-      fixture.clock.advance(ms: 30 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(30 * Self.minuteMs))
       #expect(try await waker.step() == 1)
       #expect(link.pushes.map(\.installationId) == ["watch"])
       #expect(link.pushes.first?.dataJson == "{\"zoneIds\":[],\"sequence\":\"1\"}")
       // The publisher is not woken by its own message.
       _ = try await component.publish(.bucketUpdated, "b", from: "watch", id: "m")
-      fixture.clock.advance(ms: 30 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(30 * Self.minuteMs))
       #expect(try await waker.step() == 0)
       _ = try await exporter.step()
-      fixture.clock.advance(ms: 30 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(30 * Self.minuteMs))
       #expect(try await waker.step() == 2)
       #expect(Set(link.pushes.dropFirst().map(\.installationId)) == ["phone", "watch"])
       // A fresh id for each push, so that none is taken for a repetition.
@@ -151,7 +151,7 @@ private final class FakeActivities: DeviceWaking {
       // A change every ten seconds for three hours.
       for number in 0..<(3 * 360) {
         try await component.put("a", "\(number)")
-        fixture.clock.advance(ms: 10_000)
+        fixture.clock.advance(by: .seconds(10))
         let count = link.pushes.count
         _ = try await waker.step()
         if link.pushes.count > count { sentAt.append(fixture.clock.nowMs - start) }
@@ -163,11 +163,11 @@ private final class FakeActivities: DeviceWaking {
         if index >= 6 { #expect(time - sentAt[index - 3] >= 60 * Self.minuteMs - 10_000) }
       }
       // The last change is pushed when the budget allows it.
-      fixture.clock.advance(ms: 60 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(60 * Self.minuteMs))
       let count = link.pushes.count
       _ = try await waker.step()
       #expect(link.pushes.count == count + 1)
-      fixture.clock.advance(ms: 600 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(600 * Self.minuteMs))
       #expect(try await waker.step() == 0)
     }
   }
@@ -180,21 +180,21 @@ private final class FakeActivities: DeviceWaking {
       _ = try await Self.subscribe("watch", component)
       link.state.withLock { $0.failures = [RPCError(.unavailable, "away", reason: "AWAY")] }
       try await component.put("a", "1")
-      fixture.clock.advance(ms: 2_000)
+      fixture.clock.advance(by: .seconds(2))
       #expect(try await waker.step() == 1)
       #expect(try await waker.step() == 0)
-      fixture.clock.advance(ms: 1_000)
+      fixture.clock.advance(by: .seconds(1))
       #expect(try await waker.step() == 1)
       #expect(link.pushes.count == 1)
       // A rejected push, and one without a token, are not repeated and cost nothing.
       link.state.withLock { $0.failures = [RPCError(.invalidArgument, "no", reason: "APP_INVALID")] }
       try await component.put("a", "2")
-      fixture.clock.advance(ms: 2_000)
+      fixture.clock.advance(by: .seconds(2))
       #expect(try await waker.step() == 1)
       link.state.withLock { $0.hasToken = false }
       for number in 0..<4 {
         try await component.put("a", "\(number + 10)")
-        fixture.clock.advance(ms: 2_000)
+        fixture.clock.advance(by: .seconds(2))
         #expect(try await waker.step() == 1)
       }
       #expect(
@@ -205,7 +205,7 @@ private final class FakeActivities: DeviceWaking {
       link.state.withLock { $0.failures = Array(repeating: RPCError(.unavailable, "away", reason: "AWAY"), count: 500) }
       try await component.put("a", "3")
       for _ in 0..<400 {
-        fixture.clock.advance(ms: 5 * Self.minuteMs)
+        fixture.clock.advance(by: .milliseconds(5 * Self.minuteMs))
         _ = try await waker.step()
       }
       #expect(
@@ -222,19 +222,19 @@ private final class FakeActivities: DeviceWaking {
       _ = try await Self.subscribe("watch", component)
       try await component.devices.awake.during("watch", user: "anna") {
         try await component.put("a", "1")
-        fixture.clock.advance(ms: 2_000)
+        fixture.clock.advance(by: .seconds(2))
         #expect(try await waker.step() == 1)
         #expect(link.pushes.isEmpty)
       }
       try await component.put("a", "2")
     }
     try await fixture.run(wakeLink: link) { component in
-      fixture.clock.advance(ms: 2_000)
+      fixture.clock.advance(by: .seconds(2))
       #expect(try await component.waker?.step() == 1)
       #expect(link.pushes.count == 1)
       try await component.put("a", "3")
       _ = try await component.devices.unregisterDevice(.init(deviceId: "watch"), context: anna)
-      fixture.clock.advance(ms: 60 * Self.minuteMs)
+      fixture.clock.advance(by: .milliseconds(60 * Self.minuteMs))
       #expect(try await component.waker?.step() == 0)
     }
   }
