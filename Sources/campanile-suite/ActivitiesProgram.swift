@@ -83,22 +83,22 @@ enum ActivitiesProgram {
     context.metrics.addTotals("campanile_push_coalesced_states_total") { [([], component.coalescedStates)] }
     var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
-      PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
+      PeriodicService("maintenance", interval: .seconds(60), logger: logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
       },
-      PeriodicService("timers", intervalMs: 1, logger: logger) { await component.runTimers() },
-      PeriodicService("delivery", intervalMs: 1, logger: logger) { await component.runDelivery() },
+      PeriodicService("timers", interval: .milliseconds(1), logger: logger) { await component.runTimers() },
+      PeriodicService("delivery", interval: .milliseconds(1), logger: logger) { await component.runDelivery() },
     ]
     if notifications != nil {
       components.backgroundServices.append(
-        PeriodicService("reports", intervalMs: 1, logger: logger) { await component.runReports() })
+        PeriodicService("reports", interval: .milliseconds(1), logger: logger) { await component.runReports() })
     }
     components.backgroundServices = [
       SoleServices(store: component.store, services: components.backgroundServices)
     ]
     if component.store.isShared {
       components.backgroundServices.append(
-        PeriodicService("following", intervalMs: 1, logger: logger) { await component.runFollowing() })
+        PeriodicService("following", interval: .milliseconds(1), logger: logger) { await component.runFollowing() })
     }
     components.beginDrain = { component.endWatches() }
     components.close = {

@@ -77,14 +77,14 @@ enum AttendanceProgram {
     context.metrics.addGauge("campanile_login_locked_members") { await component.lockedMemberCount() }
     var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
-      PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
+      PeriodicService("maintenance", interval: .seconds(60), logger: context.logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
       }
     ]
     if notifications != nil || activities != nil {
       let logger = context.logger
       components.backgroundServices.append(
-        PeriodicService("notices", intervalMs: 1, logger: logger) {
+        PeriodicService("notices", interval: .milliseconds(1), logger: logger) {
           await component.runNotices { logger.warning("\($0)") }
         })
     }

@@ -73,19 +73,19 @@ enum NotificationsProgram {
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
-      PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
+      PeriodicService("maintenance", interval: .seconds(60), logger: context.logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
       },
-      PeriodicService("timers", intervalMs: 1, logger: context.logger) { await component.runTimers() },
+      PeriodicService("timers", interval: .milliseconds(1), logger: context.logger) { await component.runTimers() },
       // The interval batches a burst of commits.
-      PeriodicService("search index", intervalMs: 50, logger: context.logger) {
+      PeriodicService("search index", interval: .milliseconds(50), logger: context.logger) {
         try await component.indexForSearch()
       },
     ]
     if activities != nil {
       let logger = context.logger
       components.backgroundServices.append(
-        PeriodicService("pushing", intervalMs: 1, logger: logger) {
+        PeriodicService("pushing", interval: .milliseconds(1), logger: logger) {
           await component.runPushing { logger.warning("\($0)") }
         })
     }

@@ -66,22 +66,24 @@ enum SyncProgram {
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services, descriptorSet: DescriptorSet.serializedBytes)
     components.backgroundServices = [
-      PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
+      PeriodicService("maintenance", interval: .seconds(60), logger: logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
         report(try await component.usage())
       },
-      PeriodicService("contents", intervalMs: 250, logger: logger) { try await component.settleContents() },
+      PeriodicService("contents", interval: .milliseconds(250), logger: logger) {
+        try await component.settleContents()
+      },
     ]
     if notifications != nil || activities != nil {
       components.backgroundServices.append(
-        PeriodicService("exchange", intervalMs: 1, logger: logger) { await component.runExchange() })
+        PeriodicService("exchange", interval: .milliseconds(1), logger: logger) { await component.runExchange() })
     }
     components.backgroundServices = [
       SoleServices(store: component.store, services: components.backgroundServices)
     ]
     if component.store.isShared {
       components.backgroundServices.append(
-        PeriodicService("presence", intervalMs: 1, logger: logger) { await component.runPresence() })
+        PeriodicService("presence", interval: .milliseconds(1), logger: logger) { await component.runPresence() })
     }
     components.beginDrain = { component.endWatches() }
     components.close = {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ReadinessTests {
   @Test func readinessReportsProblems() async {
-    let readiness = ReadinessRegistry(timeoutMs: 50) { true }
+    let readiness = ReadinessRegistry(timeout: .milliseconds(50)) { true }
     #expect(await readiness.report() == .init(isReady: true, problems: ["server": nil]))
     readiness.add(ReadinessCheck("store") { nil })
     readiness.add(ReadinessCheck("backend") { "refused" })

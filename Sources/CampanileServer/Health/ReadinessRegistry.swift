@@ -1,3 +1,4 @@
+import CampanileBase
 import Synchronization
 
 /// A named condition for accepting calls, for example `store` or `backend notifications`.
@@ -21,18 +22,18 @@ public final class ReadinessRegistry: Sendable {
     public var problems: [String: String?]
   }
 
-  /// Timeout of a report in milliseconds. A check that takes longer counts as failed.
-  public let timeoutMs: Int64
+  /// Timeout of a report. A check that takes longer counts as failed.
+  public let timeout: Duration
   private let checks = Mutex<[ReadinessCheck]>([])
   private let isServing: @Sendable () -> Bool
 
   /// Creates a registry without checks.
   ///
   /// - Parameters:
-  ///   - timeoutMs: The timeout of a report in milliseconds.
+  ///   - timeout: The timeout of a report, rounded up to milliseconds.
   ///   - isServing: Returns whether the server has started and is not draining.
-  public init(timeoutMs: Int64 = 2000, isServing: @escaping @Sendable () -> Bool) {
-    self.timeoutMs = timeoutMs
+  public init(timeout: Duration = .seconds(2), isServing: @escaping @Sendable () -> Bool) {
+    self.timeout = timeout
     self.isServing = isServing
   }
 
@@ -48,6 +49,7 @@ public final class ReadinessRegistry: Sendable {
   public func report() async -> Report {
     var problems: [String: String?] = ["server": isServing() ? nil : "not serving"]
     let checks = checks.withLock { $0 }
+    let timeoutMs = timeout.wholeMilliseconds
     for check in checks { problems[check.name] = "no response within \(timeoutMs) ms" }
     let (answers, continuation) = AsyncStream.makeStream(
       of: (name: String, problem: String?)?.self, bufferingPolicy: .bufferingOldest(checks.count + 1))
@@ -55,7 +57,7 @@ public final class ReadinessRegistry: Sendable {
     let tasks = checks.map { check in
       Task { continuation.yield((check.name, await check.check())) }
     }
-    let timer = Task { [timeoutMs] in
+    let timer = Task {
       try await Task.sleep(for: .milliseconds(timeoutMs))
       continuation.yield(nil)
     }

@@ -1,3 +1,4 @@
+import CampanileBase
 public import Logging
 public import ServiceLifecycle
 
@@ -11,11 +12,11 @@ public struct PeriodicService: Service {
   /// Creates a periodic service.
   ///
   /// - Parameters:
-  ///   - intervalMs: The pause before the first run and after each run.
+  ///   - interval: The pause before the first run and after each run.
   ///   - work: The work. Its errors are logged.
-  public init(_ name: String, intervalMs: Int64, logger: Logger, work: @escaping @Sendable () async throws -> Void) {
+  public init(_ name: String, interval: Duration, logger: Logger, work: @escaping @Sendable () async throws -> Void) {
     self.name = name
-    self.intervalMs = intervalMs
+    intervalMs = interval.wholeMilliseconds
     self.logger = logger
     self.work = work
   }
