@@ -41,7 +41,7 @@ import Testing
   private let loop = EmbeddedEventLoop()
 
   private func server(
-    waiting: WaitingBytesBudget = .standard(), _ authenticator: any HelloAuthenticator = KeyAuthenticator()
+    waiting: WaitingBytesBudget = .standard(), _ authenticator: (any HelloAuthenticator)? = KeyAuthenticator()
   ) -> (RPCServer, Keyed) {
     var configuration = ServerConfiguration(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     configuration.waitingBytes = waiting
@@ -126,14 +126,21 @@ import Testing
     _ = try channel.finish()
   }
 
-  @Test func serverWithoutCredentialsTrustsEveryPeer() throws {
-    let (server, dispatcher) = server(InternalTokenAuthenticator(token: nil))
-    let channel = try connect(server)
+  @Test(arguments: [nil, InternalTokenAuthenticator(token: nil)] as [InternalTokenAuthenticator?])
+  func serverWithoutCredentialsTreatsNoPeerAsStrangerAndRefusesTokens(
+    authenticator: InternalTokenAuthenticator?
+  ) throws {
+    let (server, dispatcher) = server(authenticator)
+    let (channel, wrong) = (try connect(server), try connect(server))
     try channel.writeInbound(call(1_000_000))
     #expect(dispatcher.seen.all == [1_000_014])
     loop.advanceTime(by: .seconds(55))
     #expect(channel.isActive)
     _ = try channel.finish()
+
+    try wrong.writeInbound(hello("key"))
+    #expect(try output(wrong).contains("TOKEN_INVALID"))
+    #expect(isEnded(wrong))
   }
 
   @Test func strangersFrameTimesOutAfterFiveSeconds() throws {

@@ -9,13 +9,13 @@ extension RPCServer {
   /// - Parameters:
   ///   - services: The services to offer. If two have the same method, that of the later one is served.
   ///   - interceptors: Wrap all calls, the first one outermost.
-  ///   - authenticator: Checks the tokens of `rpc.hello`. By default, callers have no token and no principal.
+  ///   - authenticator: Checks the tokens of `rpc.hello`. If nil, callers have no token and no principal.
   ///   - observation: Traces calls and logs slow ones; nil disables both.
   ///   - group: The event loops of connections and handlers. It must outlive the server.
   public convenience init(
     _ configuration: ServerConfiguration = ServerConfiguration(), services: [any RPCService],
     interceptors: [any ServerInterceptor] = [],
-    authenticator: any HelloAuthenticator = InternalTokenAuthenticator(token: nil),
+    authenticator: (any HelloAuthenticator)? = nil,
     observer: any ServerObserver = SilentServerObserver(), observation: CallObservation? = nil,
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) {
@@ -24,8 +24,8 @@ extension RPCServer {
       observation: observation,
       logger: configuration.logger)
     self.init(
-      configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer, group: group,
-      services: services)
+      configuration, dispatcher: dispatcher, authenticator: authenticator ?? NoCredentials(), observer: observer,
+      group: group, services: services)
   }
 
   /// Serves until the task is cancelled; then drains and shuts down.

@@ -85,16 +85,17 @@ public final class RPCServer: Sendable {
   private let listener = Mutex(Listener.idle)
   private let services: [any RPCService]
 
-  /// Creates a server whose calls a dispatcher serves. The group must outlive the server.
+  /// Creates a server whose calls a dispatcher serves. Without an authenticator, callers have no token and no
+  /// principal. The group must outlive the server.
   public convenience init(
     _ configuration: ServerConfiguration, dispatcher: any CallDispatcher,
-    authenticator: any HelloAuthenticator = InternalTokenAuthenticator(token: nil),
+    authenticator: (any HelloAuthenticator)? = nil,
     observer: any ServerObserver = SilentServerObserver(),
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) {
     self.init(
-      configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer, group: group,
-      services: [])
+      configuration, dispatcher: dispatcher, authenticator: authenticator ?? NoCredentials(), observer: observer,
+      group: group, services: [])
   }
 
   /// Creates a server that notifies services when it begins to drain.
