@@ -1,4 +1,4 @@
-public import CampanileBase
+package import CampanileBase
 
 /// The identity of a caller, as established by the gateway.
 public struct Principal: Sendable, Hashable {
@@ -18,13 +18,13 @@ public struct Principal: Sendable, Hashable {
 
   /// The metadata keys that carry a principal, its scopes, its IP address and the device of its credential between the
   /// suite's processes.
-  public static let metadataKey = "campanile-principal"
-  public static let scopesMetadataKey = "campanile-scopes"
-  public static let addressMetadataKey = "campanile-remote-address"
-  public static let deviceMetadataKey = "campanile-device"
-  public static let scopesMax = 32
+  package static let metadataKey = "campanile-principal"
+  package static let scopesMetadataKey = "campanile-scopes"
+  package static let addressMetadataKey = "campanile-remote-address"
+  package static let deviceMetadataKey = "campanile-device"
+  package static let scopesMax = 32
   /// The syntax of a principal, for errors.
-  public static let form = "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -"
+  package static let form = "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -"
 
   public init(kind: Kind, id: String, scopes: [String] = [], deviceID: String = "") {
     self.kind = kind
@@ -46,7 +46,7 @@ public struct Principal: Sendable, Hashable {
   public var name: String { "\(kind.rawValue)/\(id)" }
 
   /// Returns whether a text is the id of a device.
-  public static func isDevice(_ id: String) -> Bool {
+  package static func isDevice(_ id: String) -> Bool {
     (1...128).contains(id.utf8.count) && id.utf8.allSatisfy { $0 != UInt8(ascii: "@") && isValid($0) }
   }
 
@@ -66,7 +66,7 @@ public struct Principal: Sendable, Hashable {
   ///
   /// - Throws: INVALID_ARGUMENT `PRINCIPAL_INVALID`, `SCOPES_INVALID`, `ADDRESS_INVALID` or `DEVICE_INVALID` with the
   ///   metadata key, if a value is malformed or repeated, or if there are scopes or a device without a principal.
-  public init?(trusted metadata: Metadata) throws(RPCError) {
+  package init?(trusted metadata: Metadata) throws(RPCError) {
     if let address = try Self.only(Self.addressMetadataKey, in: metadata, reason: "ADDRESS_INVALID") {
       guard (1...64).contains(address.utf8.count), address.utf8.allSatisfy(Self.isOfAddress) else {
         throw Self.fault(Self.addressMetadataKey, "must be an IP address without a port", "ADDRESS_INVALID")
