@@ -16,11 +16,7 @@ struct HelloGateway: HelloServiceProtocol {
     for try await number in numbers { try await responses.send(number) }
   }
 
-  private func options(for context: CallContext) -> CallOptions {
-    var options = CallOptions()
-    options.timeoutMs = context.deadline?.remainingMs()
-    return options
-  }
+  private func options(for context: CallContext) -> CallOptions { CallOptions(timeout: context.deadline?.remaining()) }
 }
 
 // HelloService.swift is that of the example `service`.

@@ -38,7 +38,8 @@ final class BusyAtFirst: ServerInterceptor {
   ) async throws -> Response {
     guard hasRefused.exchange(true, ordering: .relaxed) else {
       print("refusing \(context.method.name)")
-      throw RPCError(.resourceExhausted, "too many calls", reason: "BUSY", retryAfterMs: 20, processed: false)
+      throw RPCError(
+        .resourceExhausted, "too many calls", reason: "BUSY", retryAfter: .milliseconds(20), processed: false)
     }
     return try await next(context)
   }
@@ -55,10 +56,10 @@ struct RepeatingWhenBusy: ClientInterceptor {
       do {
         return try await next(call)
       } catch let error as RPCError where error.code == .resourceExhausted && call.method.kind == .unary {
-        guard let retryAfterMs = error.retryAfterMs, !error.processed || call.method.idempotency.allowsRetry else {
+        guard let retryAfter = error.retryAfter, !error.processed || call.method.idempotency.allowsRetry else {
           throw error
         }
-        try await Task.sleep(for: .milliseconds(retryAfterMs))
+        try await Task.sleep(for: retryAfter)
       }
     }
     return try await next(call)
@@ -79,8 +80,8 @@ struct DeadlinePropagation: ServerInterceptor, ClientInterceptor {
 
   func intercept<Response: Sendable>(_ call: OutgoingCall, next: NextCall<Response>) async throws -> Response {
     var call = call
-    if let remainingMs = Self.deadline?.remainingMs() {
-      call.options.timeoutMs = min(call.options.timeoutMs ?? remainingMs, remainingMs)
+    if let remaining = Self.deadline?.remaining() {
+      call.options.timeout = min(call.options.timeout ?? remaining, remaining)
     }
     return try await next(call)
   }

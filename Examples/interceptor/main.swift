@@ -14,8 +14,8 @@ struct OrderService: OrderServiceProtocol {
 struct StockService: StockServiceProtocol {
   func reserve(_ request: ReserveRequest, context: CallContext) async throws -> ReserveResponse {
     if request.item == "clock" { try await Task.sleep(for: .seconds(60)) }
-    let remainingMs = context.deadline?.remainingMs() ?? .max
-    print("reserving \(request.item) within the caller's two seconds: \(remainingMs <= 2_000)")
+    let isWithin = context.deadline.map { $0.remaining() <= .seconds(2) } ?? false
+    print("reserving \(request.item) within the caller's two seconds: \(isWithin)")
     return ReserveResponse()
   }
 }

@@ -1,4 +1,4 @@
-public import CampanileBase
+package import CampanileBase
 
 /// The rules by which a failed call is sent again.
 ///
@@ -8,10 +8,10 @@ public import CampanileBase
 public struct RetryPolicy: Sendable, Hashable {
   /// The maximum number of attempts, including the first, 1 to 10.
   public var attemptsMax = 4
-  public var initialBackoffMs: Int64 = 50
+  public var initialBackoff = Duration.milliseconds(50)
   public var multiplier = 2.0
   public var jitter = 0.2
-  public var backoffMsMax: Int64 = 5_000
+  public var backoffMax = Duration.seconds(5)
   /// The budget's size. A failure of a call that may have run takes one token, a success returns `tokenRatio`. Such
   /// calls are repeated while more than half of the tokens are left (gRPC's retry throttling, proposal A6).
   public var tokensMax = 10.0
@@ -24,7 +24,7 @@ public struct RetryPolicy: Sendable, Hashable {
     LocalFailure.connectFailed, LocalFailure.connectTimeout, LocalFailure.clientClosed, LocalFailure.queueFull,
   ]
 
-  /// Returns the delay before the next attempt, or `nil` if the call has failed permanently.
+  /// Returns the milliseconds before the next attempt, or `nil` if the call has failed permanently.
   ///
   /// - Parameters:
   ///   - attempt: The number of the attempt that failed, counted from 1.
@@ -32,7 +32,7 @@ public struct RetryPolicy: Sendable, Hashable {
   ///   - allowsRetry: Whether the method may be repeated after a handler has seen the call.
   ///   - remainingMs: The time until the call's deadline; `nil` without one.
   ///   - random: A uniformly distributed number between 0 and 1.
-  public func delayMs(
+  package func delayMs(
     after error: RPCError, attempt: Int, attemptsMax: Int?, allowsRetry: Bool, remainingMs: Int64?,
     budget: inout RetryBudget, random: Double
   ) -> Int64? {
@@ -51,7 +51,7 @@ public struct RetryPolicy: Sendable, Hashable {
   }
 
   private func backoffMs(retry: Int, random: Double) -> Int64 {
-    Backoff(initialMs: initialBackoffMs, multiplier: multiplier, jitter: jitter, maxMs: backoffMsMax)
+    Backoff(initialDelay: initialBackoff, multiplier: multiplier, jitter: jitter, delayMax: backoffMax)
       .delayMs(failures: retry, random: random)
   }
 }

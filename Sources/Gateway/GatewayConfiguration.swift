@@ -14,11 +14,12 @@ public struct GatewayConfiguration: Sendable {
   /// Maximum time to connect to a backend. A call also waits at most this long for a connection that is being opened.
   public var connectTimeoutMs: Int64 = 2_000
   /// The pause between connection attempts.
-  public var backoff = Backoff(initialMs: 50, maxMs: 1_000)
+  public var backoff = Backoff(initialDelay: .milliseconds(50), delayMax: .seconds(1))
   public var outliers = OutlierPolicy()
   /// Each event loop has its own breaker. Pauses have no jitter, because a single call is the probe.
-  public var breaker = BreakerPolicy(
-    failuresMax: 20, pause: Backoff(initialMs: 500, multiplier: 2, jitter: 0, maxMs: 10_000))
+  package var breaker = BreakerPolicy(
+    failuresMax: 20,
+    pause: Backoff(initialDelay: .milliseconds(500), multiplier: 2, jitter: 0, delayMax: .seconds(10)))
   public var secondAttempts = SecondAttemptPolicy()
   public var limits = GatewayLimits()
   /// Accepts an issuer's bearer tokens in addition to API keys; `nil` accepts API keys only.
@@ -79,7 +80,7 @@ public struct GatewayConfiguration: Sendable {
     var client = ClientConfiguration(addresses: [address], tls: tls)
     client.internalToken = internalToken.map(InternalTokenAuthenticator.presented)
     client.agent = "campanile-gateway"
-    client.connectTimeoutMs = connectTimeoutMs
+    client.connectTimeout = .milliseconds(connectTimeoutMs)
     client.backoff = backoff
     client.frameBytesMax = max(frameBytesMax, WireLimits.clientFrameBytesMin)
     return client

@@ -22,7 +22,7 @@ import Testing
       var configuration = APNsSender.Configuration()
       configuration.trustFile = server.certificatePath
       configuration.pool.tickMs = 20
-      configuration.pool.breaker.pause.initialMs = 50
+      configuration.pool.breaker.pause.initialDelay = .milliseconds(50)
       configure(&configuration)
       let start = ContinuousClock.now
       signal = WakeSignal()
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1))) func consecutiveFailuresOpenTheBreaker() async throws {
-    try await withServer(configure: { $0.pool.breaker.pause.initialMs = 60_000 }) { server, bench in
+    try await withServer(configure: { $0.pool.breaker.pause.initialDelay = .seconds(60) }) { server, bench in
       server.script { _ in .answer(503, #"{"reason":"ServiceUnavailable"}"#) }
       _ = try await bench.send(1...5)
       #expect(bench.sender.capacity(of: bench.route).free == 0)

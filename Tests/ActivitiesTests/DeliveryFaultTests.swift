@@ -67,13 +67,13 @@ import Testing
       configuration.limits.updateSpacingMs = 5
       configuration.limits.routeWaitMsMax = 50
       configuration.limits.pollMs = 50
-      configuration.backoff.initialMs = 10
-      configuration.backoff.maxMs = 100
+      configuration.backoff.initialDelay = .milliseconds(10)
+      configuration.backoff.delayMax = .milliseconds(100)
       configuration.limits.attemptsMax = 100
       configuration.sender.trustFile = server.certificatePath
       configuration.sender.pool.tickMs = 20
-      configuration.sender.pool.breaker.pause.initialMs = 20
-      configuration.sender.pool.breaker.pause.maxMs = 100
+      configuration.sender.pool.breaker.pause.initialDelay = .milliseconds(20)
+      configuration.sender.pool.breaker.pause.delayMax = .milliseconds(100)
       configuration.sender.pool.connection.streams.answerTimeoutMs = 500
       try configuration.endpoints.set("production=localhost:\(server.port)")
       var store = try TestStore.configuration("\(folder)/activities.sqlite")
@@ -224,7 +224,7 @@ import Testing
         return .answer(200, "")
       }
       let fixture = try await Fixture(server, folder: folder) { configuration, _ in
-        configuration.sender.pool.breaker.pause.initialMs = 60_000
+        configuration.sender.pool.breaker.pause.initialDelay = .seconds(60)
       }
       let task = Task { await fixture.running.run() }
       for lane in 0..<50 { try await fixture.enqueue("w\(lane)", 1, app: "com.example.wrong") }

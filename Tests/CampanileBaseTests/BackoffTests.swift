@@ -22,10 +22,10 @@ import Testing
     backoff.multiplier = 1e300
     #expect(backoff.delayMs(failures: failures, random: 0.5) <= 120_000)
     backoff.multiplier = .infinity
-    backoff.maxMs = .max
+    backoff.delayMax = .milliseconds(Int64.max)
     #expect(backoff.delayMs(failures: failures, random: 1) >= 0)
     backoff.multiplier = .nan
-    backoff.initialMs = .min
+    backoff.initialDelay = .milliseconds(Int64.min)
     #expect(backoff.delayMs(failures: failures, random: .nan) >= 0)
   }
 }

@@ -3,7 +3,9 @@ import Testing
 
 @Suite struct CircuitBreakerTests {
   private var breaker = CircuitBreaker(
-    BreakerPolicy(failuresMax: 3, pause: Backoff(initialMs: 100, multiplier: 2, jitter: 0, maxMs: 250)))
+    BreakerPolicy(
+      failuresMax: 3,
+      pause: Backoff(initialDelay: .milliseconds(100), multiplier: 2, jitter: 0, delayMax: .milliseconds(250))))
 
   @Test mutating func breakerOpensProbesAndCloses() {
     for _ in 0..<2 { breaker.failed(nowMs: 0) }
@@ -34,7 +36,8 @@ import Testing
 
   @Test func breakerAdmitsSeveralProbes() {
     let policy = BreakerPolicy(
-      failuresMax: 5, probesMax: 4, pause: Backoff(initialMs: 500, multiplier: 2, jitter: 0, maxMs: 30_000))
+      failuresMax: 5, probesMax: 4,
+      pause: Backoff(initialDelay: .milliseconds(500), multiplier: 2, jitter: 0, delayMax: .seconds(30)))
     var breaker = CircuitBreaker(policy)
     for _ in 0..<4 { breaker.failed(nowMs: 0, random: 0) }
     #expect(breaker.allowance(nowMs: 0) == nil)
@@ -56,7 +59,7 @@ import Testing
       let atMs = breaker.retryAtMs ?? 0
       _ = breaker.allowance(nowMs: atMs)
       breaker.failed(nowMs: atMs, random: 1)
-      #expect((breaker.retryAtMs ?? 0) - atMs <= policy.pause.maxMs, "round \(round)")
+      #expect((breaker.retryAtMs ?? 0) - atMs <= policy.pause.delayMax.wholeMilliseconds, "round \(round)")
     }
   }
 }

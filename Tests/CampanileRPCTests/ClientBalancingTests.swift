@@ -50,8 +50,8 @@ private struct NamedService: RPCService {
   private func client(_ hosts: [String], port: Int, resolver: ScriptedResolver) throws -> RPCClient {
     var configuration = ClientConfiguration(addresses: hosts.map { HostPort(host: $0, port: port) })
     configuration.balancing = .everyAddress
-    configuration.resolveIntervalMs = 20
-    configuration.backoff = Backoff(initialMs: 10, maxMs: 50)
+    configuration.resolveInterval = .milliseconds(20)
+    configuration.backoff = Backoff(initialDelay: .milliseconds(10), delayMax: .milliseconds(50))
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     var environment = ClientEnvironment()
     environment.resolver = resolver
@@ -135,7 +135,7 @@ private struct NamedService: RPCService {
   @Test("the interval of name resolution must be positive")
   func invalidInterval() async {
     var configuration = ClientConfiguration(host: "localhost", port: 1)
-    configuration.resolveIntervalMs = 0
+    configuration.resolveInterval = .zero
     let error = await failure { try RPCClient(configuration) }
     #expect(error?.reason == "CONFIGURATION_INVALID")
   }

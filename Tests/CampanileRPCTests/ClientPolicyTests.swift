@@ -14,7 +14,7 @@ import Testing
     #expect(waits.last == 120_000)
     attempts.reset()
     #expect(attempts.failed(random: 0.5) == 1_000)
-    var none = FailedAttempts(Backoff(initialMs: -5, multiplier: 0))
+    var none = FailedAttempts(Backoff(initialDelay: .milliseconds(-5), multiplier: 0))
     #expect(none.failed(random: 0.5) == 1)
   }
 

@@ -237,7 +237,7 @@ private let hang = method("Hang", .unary)
         }
       }
       try await Task.sleep(for: .milliseconds(100))
-      await server.drain(timeoutMs: 2_000)
+      await server.drain(timeout: .seconds(2))
       for call in calls {
         // The server stays down, but no call that it may have run was lost.
         for error in await call.value { #expect(error.code == .unavailable && !error.processed, "\(error)") }

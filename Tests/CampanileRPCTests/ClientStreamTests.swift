@@ -64,7 +64,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
   @Test func rejectedRetryStillReportsFirstAttemptAsProcessed() async throws {
     let attempts = ClientLog<Int>()
     try await withClient(
-      losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoffMs) = (2, 1) }
+      losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoff) = (2, .milliseconds(1)) }
     ) { client, _ in
       let stream: ResponseStream<Note> = client.serverStreaming(
         method(.serverStreaming, .noSideEffects), Note())
@@ -135,7 +135,8 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
   }
 
   @Test func streamWithoutDeadlineDoesNotWaitForeverToConnect() async throws {
-    try await withClient({ _, _, _ in }, answersHello: false, configure: { $0.waitMsMax = 50 }) { client, _ in
+    try await withClient({ _, _, _ in }, answersHello: false, configure: { $0.waitMax = .milliseconds(50) }) {
+      client, _ in
       let stream: ResponseStream<Note> = client.serverStreaming(method(.serverStreaming), Note())
       let error = await failure { for try await _ in stream {} }
       #expect(error?.code == .unavailable && error?.reason == "CONNECT_TIMEOUT" && error?.processed == false)
@@ -269,8 +270,8 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     try await withClient(
       { peer, _, _ in peer.freeze() },
       configure: {
-        $0.keepAlive.intervalMs = 50
-        $0.keepAlive.timeoutMs = 50
+        $0.keepAlive.interval = .milliseconds(50)
+        $0.keepAlive.timeout = .milliseconds(50)
       }
     ) { client, _ in
       let sent = ClientLog<RPCError?>()

@@ -21,7 +21,7 @@ func withClient(
 ) async throws {
   let server = try await ClientFakeServer(answersHello: answersHello, script)
   var configuration = ClientConfiguration(host: "127.0.0.1", port: server.port)
-  configuration.backoff.initialMs = 20
+  configuration.backoff.initialDelay = .milliseconds(20)
   configure(&configuration)
   let client = try RPCClient(
     configuration, group: MultiThreadedEventLoopGroup.singleton.next(), environment: ClientEnvironment(random: { 0.5 }))
@@ -100,7 +100,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   @Test func rejectedRetryStillReportsFirstAttemptAsProcessed() async throws {
     let attempts = ClientLog<Int>()
     try await withClient(
-      losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoffMs) = (3, 1) }
+      losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoff) = (3, .milliseconds(1)) }
     ) { client, _ in
       let error = await failure { try await client.unary(clientRead, Note()) as Note }
       #expect(error?.code == .unavailable && error?.processed == true)
@@ -124,7 +124,8 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   }
 
   @Test func callWithoutHelloResponseFailsAtDeadline() async throws {
-    try await withClient({ _, _, _ in }, answersHello: false, configure: { $0.connectTimeoutMs = 100 }) { client, _ in
+    try await withClient({ _, _, _ in }, answersHello: false, configure: { $0.connectTimeout = .milliseconds(100) }) {
+      client, _ in
       let options = CallOptions(timeoutMs: 300)
       let error = await failure { try await client.unary(clientEcho, Note(), options: options) as Note }
       #expect(error?.code == .deadlineExceeded && error?.processed == false)
@@ -135,8 +136,8 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     try await withClient(
       { peer, _, _ in peer.freeze() },
       configure: {
-        $0.keepAlive.intervalMs = 50
-        $0.keepAlive.timeoutMs = 50
+        $0.keepAlive.interval = .milliseconds(50)
+        $0.keepAlive.timeout = .milliseconds(50)
         $0.retry.attemptsMax = 1
       }
     ) { client, _ in
@@ -153,8 +154,8 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
       },
       // The response is slower than the timeout, which is long enough for a busy machine.
       configure: {
-        $0.keepAlive.intervalMs = 100
-        $0.keepAlive.timeoutMs = 2_000
+        $0.keepAlive.interval = .milliseconds(100)
+        $0.keepAlive.timeout = .seconds(2)
       }
     ) { client, _ in
       let note: Note = try await client.unary(clientEcho, Note())

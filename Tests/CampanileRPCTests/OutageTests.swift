@@ -54,12 +54,12 @@ import Testing
     of server: EchoProcess, begins: () async throws -> Void, after: () async throws -> Void
   ) async throws {
     var configuration = ClientConfiguration(host: server.host, port: server.port, token: EchoProcess.token)
-    configuration.keepAlive.intervalMs = 400
-    configuration.keepAlive.timeoutMs = 400
-    configuration.connectTimeoutMs = 500
-    configuration.backoff.initialMs = 50
-    configuration.backoff.maxMs = 200
-    configuration.waitMsMax = 1_000
+    configuration.keepAlive.interval = .milliseconds(400)
+    configuration.keepAlive.timeout = .milliseconds(400)
+    configuration.connectTimeout = .milliseconds(500)
+    configuration.backoff.initialDelay = .milliseconds(50)
+    configuration.backoff.delayMax = .milliseconds(200)
+    configuration.waitMax = .seconds(1)
     configuration.retry.attemptsMax = 1
     let client = try RPCClient(configuration)
     let echo = EchoServiceClient(client)
@@ -148,7 +148,7 @@ import Testing
       call { _ = try await echo.echo(large, options: CallOptions(timeoutMs: 5_000)) }
     }
     let expand = ExpandRequest(count: 1, intervalMs: 0)
-    // Without a deadline, the call waits for a connection for `waitMsMax`.
+    // Without a deadline, the call waits for a connection for `waitMax`.
     calls.append(call { [expand] in for try await _ in echo.expand(expand) {} })
     return calls
   }

@@ -11,7 +11,7 @@ import Testing
 /// The end of TLS connections.
 @Suite(.timeLimit(.minutes(1))) struct TLSEndTests {
   /// Longer than the test's time limit, so that waiting for it fails the test.
-  private static let shutdownTimeoutMs: Int64 = 90_000
+  private static let shutdownTimeout = Duration.seconds(90)
 
   /// Counts calls.
   private final class Asked: ServerObserver, MethodRecorder {
@@ -31,7 +31,7 @@ import Testing
     var configuration = ServerConfiguration(port: 0)
     configuration.tls = try ServerTLSContext(
       ServerTLS(certificateChainFile: peer.certificateFile, privateKeyFile: peer.keyFile),
-      shutdownTimeoutMs: Self.shutdownTimeoutMs)
+      shutdownTimeout: Self.shutdownTimeout)
     let server = RPCServer(
       configuration, dispatcher: TypedDispatcher(MethodRegistry([]), observer: asked),
       group: MultiThreadedEventLoopGroup.singleton)

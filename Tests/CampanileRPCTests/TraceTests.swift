@@ -152,7 +152,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     responseType: "test.Note")
 
   private func withServer(
-    _ tracer: Tracer?, slowMs: Int64, _ lines: LogLines, token: String? = nil,
+    _ tracer: Tracer?, slowCall: Duration, _ lines: LogLines, token: String? = nil,
     _ handler: @escaping @Sendable (Note, CallContext) async throws -> Note, _ body: (RPCClient) async throws -> Void
   ) async throws {
     var registry = MethodRegistry()
@@ -162,7 +162,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let server = RPCServer(
       ServerConfiguration(logger: quiet),
       dispatcher: TypedDispatcher(
-        registry, observation: CallObservation(tracer: tracer, slowMs: slowMs, logger: lines.logger),
+        registry, observation: CallObservation(tracer: tracer, slowCall: slowCall, logger: lines.logger),
         logger: lines.logger), authenticator: InternalTokenAuthenticator(token: "secret"),
       group: MultiThreadedEventLoopGroup.singleton)
     let address = try await server.start()
@@ -181,7 +181,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   @Test func handlerSeesAndPropagatesItsTrace() async throws {
     let finished = Finished()
     let seen = Mutex<[CallScope?]>([])
-    try await withServer(finished.tracer(ratio: 0), slowMs: 0, LogLines()) { note, context in
+    try await withServer(finished.tracer(ratio: 0), slowCall: .zero, LogLines()) { note, context in
       await Task.yield()
       seen.withLock { $0.append(CallScope.current) }
       let carried = CallScope.outgoing(["k": "v"])
@@ -202,7 +202,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
   @Test func clientPropagatesTraceOfTask() async throws {
     let span = Finished().tracer(ratio: 1).span("work", .internal, in: nil)
-    try await withServer(nil, slowMs: 0, LogLines()) { _, context in
+    try await withServer(nil, slowCall: .zero, LogLines()) { _, context in
       Note(context.metadata["traceparent"] ?? "none")
     } _: { client in
       let reply: Note = try await CallScope.$current.withValue(CallScope(span: span)) {
@@ -214,7 +214,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
   @Test func slowCallsAreLoggedWithTheirPartsAndNames() async throws {
     let lines = LogLines()
-    try await withServer(nil, slowMs: 20, lines, token: "secret") { note, _ in
+    try await withServer(nil, slowCall: .milliseconds(20), lines, token: "secret") { note, _ in
       if note.text == "slow" {
         CallScope.current?.addCommit(ns: 7_000_000)
         try await Task.sleep(for: .milliseconds(30))
@@ -244,7 +244,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   @Test func failedHandlersLogLineIdentifiesCall() async throws {
     struct Broken: Error {}
     let lines = LogLines()
-    try await withServer(nil, slowMs: 0, lines, token: "secret") { _, _ in
+    try await withServer(nil, slowCall: .zero, lines, token: "secret") { _, _ in
       throw Broken()
     } _: { client in
       await #expect(throws: RPCError.self) {

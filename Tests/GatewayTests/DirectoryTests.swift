@@ -118,7 +118,7 @@ private final class Flag: Sendable {
         }
       }
       try await eventually("both are called") { backends.allSatisfy { $0.seen.all.count > 20 } }
-      await backends[0].server.drain(timeoutMs: 10_000)
+      await backends[0].server.drain(timeout: .seconds(10))
       await backends[0].server.shutdown()
       let before = backends[1].seen.all.count
       try await eventually("the other one is called") { backends[1].seen.all.count > before + 100 }

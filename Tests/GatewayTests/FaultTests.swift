@@ -199,7 +199,7 @@ import Testing
     let echo = try await harness.echo()
     let open = Task { try await echo.echo(EchoRequest("open", delayMs: 300)) }
     try await eventually("the call is at the backend") { backend.seen.last != nil }
-    await harness.server.drain(timeoutMs: 10_000)
+    await harness.server.drain(timeout: .seconds(10))
     #expect(try await open.value.payload == "open")
     let error = await expectFailure(.unavailable, "CONNECT_FAILED") {
       try await echo.echo(EchoRequest("new"), options: CallOptions(timeoutMs: 2_000, waitForReady: false))

@@ -131,9 +131,9 @@ import Testing
     let nowNs = MonotonicClock.nowNs()
     // A full bucket would also count the time that `body` takes.
     for _ in 0..<100 { _ = bucket.take(nowNs: nowNs) }
-    let before = try #require(bucket.status(nowNs: nowNs)).resetMs
+    let before = try #require(bucket.status(nowNs: nowNs)).reset
     try await body()
-    return (try #require(bucket.status(nowNs: nowNs)).resetMs - before) / 1_000
+    return (try #require(bucket.status(nowNs: nowNs)).reset - before).components.seconds
   }
 
   @Test func eachRequestCountsOnceAgainstItsAddress() async throws {

@@ -20,7 +20,7 @@ import Testing
     // Longer than the test's time limit, so waiting for the peer would fail the test.
     let tls = try ServerTLSContext(
       ServerTLS(certificateChainFile: caller.certificateFile, privateKeyFile: caller.keyFile),
-      shutdownTimeoutMs: 90_000)
+      shutdownTimeout: .seconds(90))
     try await withHTTP { harness in
       let listener = try await ServerBootstrap(group: Harness.group)
         .childChannelOption(.allowRemoteHalfClosure, value: true)

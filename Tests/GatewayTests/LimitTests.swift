@@ -61,7 +61,7 @@ import Testing
   @Test func sharedBucketsReportTheirQuota() throws {
     let bucket = SharedBucket(RateLimit(perSecond: 10, burst: 2))
     #expect(bucket.take(nowNs: 0) == 0)
-    #expect(bucket.status(nowNs: 0) == QuotaStatus(limit: 2, remaining: 1, resetMs: 100))
+    #expect(bucket.status(nowNs: 0) == QuotaStatus(limit: 2, remaining: 1, reset: .milliseconds(100)))
     #expect(bucket.waitNs(nowNs: 0) == 0)
     #expect(bucket.take(nowNs: 0) == 0 && bucket.take(nowNs: 0) == second / 10)
     #expect(!bucket.isFull(nowNs: 0) && bucket.isFull(nowNs: second / 5))

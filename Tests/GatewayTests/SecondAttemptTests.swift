@@ -148,8 +148,8 @@ import Testing
   @Test func unreachableBackendOpensTheBreaker() async throws {
     let harness = try await Harness(backends: [try await FaultTests.deadAddress()]) { configuration in
       configuration.breaker.failuresMax = 3
-      configuration.breaker.pause.initialMs = 60_000
-      configuration.breaker.pause.maxMs = 60_000
+      configuration.breaker.pause.initialDelay = .seconds(60)
+      configuration.breaker.pause.delayMax = .seconds(60)
     }
     let echo = EchoServiceClient(try harness.client(token: internalToken))
     // Each event loop has its own circuit breaker.

@@ -16,7 +16,7 @@ import Testing
 
     func observation(ratio: Double) -> CallObservation {
       let tracer = Tracer(ratio: ratio, nowNs: { 1 }, onFinish: { span in self.spans.withLock { $0.append(span) } })
-      return CallObservation(tracer: tracer, slowMs: 0, logger: Logger(label: "test"))
+      return CallObservation(tracer: tracer, slowCall: .zero, logger: Logger(label: "test"))
     }
   }
 

@@ -17,7 +17,8 @@ final class APNsPool: @unchecked Sendable {
   struct Limits: Sendable, Hashable {
     var connection = APNsConnection.Limits()
     var breaker = BreakerPolicy(
-      failuresMax: 5, probesMax: 4, pause: Backoff(initialMs: 500, multiplier: 2, maxMs: 30_000))
+      failuresMax: 5, probesMax: 4,
+      pause: Backoff(initialDelay: .milliseconds(500), multiplier: 2, delayMax: .seconds(30)))
     /// Together with the streams per connection, enough for 20,000 pushes a second at round trips of 50 ms.
     var connectionsMax = 8
     /// Requests accepted before a connection has received SETTINGS.

@@ -18,7 +18,7 @@ struct NoticeRelay: Sendable {
     var limits = OutboxRelay.Limits()
     // The other service may be down for long. `ageMaxMs` limits the attempts.
     limits.attemptsMax = .max
-    limits.backoff.maxMs = 30_000
+    limits.backoff.delayMax = .seconds(30)
     relay = OutboxRelay(store: repository.store, limits: limits, environment: environment) { message in
       guard message.topic == NoticeSchedule.topic else { return .reject(reason: "unknown topic") }
       return try await Delivery(repository: repository, sender: sender, message: message, nowMs: environment.nowMs())

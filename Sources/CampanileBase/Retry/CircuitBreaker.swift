@@ -1,14 +1,14 @@
 /// Configuration of the circuit breaker, which rejects calls to an unavailable peer at once.
-public struct BreakerPolicy: Sendable, Hashable {
+package struct BreakerPolicy: Sendable, Hashable {
   /// Consecutive failures that open the breaker.
-  public var failuresMax: Int
+  package var failuresMax: Int
   /// Calls admitted as probes.
-  public var probesMax: Int
+  package var probesMax: Int
   /// The time that calls are rejected before a probe is sent, by the number of openings since the breaker was last
   /// closed.
-  public var pause: Backoff
+  package var pause: Backoff
 
-  public init(failuresMax: Int, probesMax: Int = 1, pause: Backoff) {
+  package init(failuresMax: Int, probesMax: Int = 1, pause: Backoff) {
     self.failuresMax = failuresMax
     self.probesMax = probesMax
     self.pause = pause
@@ -19,8 +19,9 @@ public struct BreakerPolicy: Sendable, Hashable {
 ///
 /// Has no clock and no randomness: callers pass in both. A caller that counts its calls in flight uses `allowance`; any
 /// other uses `admit`, which admits one call per pause.
-public struct CircuitBreaker: Sendable, Hashable {
-  public enum State: Sendable, Hashable {
+@usableFromInline
+package struct CircuitBreaker: Sendable, Hashable {
+  package enum State: Sendable, Hashable {
     case closed
     case open(untilMs: Int64)
     /// Probes are in progress; `admit` admits another one if they have not ended by then.
@@ -28,16 +29,16 @@ public struct CircuitBreaker: Sendable, Hashable {
   }
 
   private let policy: BreakerPolicy
-  public private(set) var state: State
+  package private(set) var state: State
   /// Whether all calls are admitted. Stored, because it is read once per call.
-  public private(set) var isClosed: Bool
+  package private(set) var isClosed: Bool
   /// Whether a failure has been recorded since the last success.
   @usableFromInline var hasFailed = false
   private var failures = 0
   /// Number of openings since the breaker was last closed.
   private var openings = 0
 
-  public init(_ policy: BreakerPolicy) {
+  package init(_ policy: BreakerPolicy) {
     self.policy = policy
     state = .closed
     isClosed = true
@@ -46,7 +47,7 @@ public struct CircuitBreaker: Sendable, Hashable {
   /// Admits a call.
   ///
   /// - Returns: `nil` if the call may go; otherwise the milliseconds until one may.
-  public mutating func admit(nowMs: Int64) -> Int64? {
+  package mutating func admit(nowMs: Int64) -> Int64? {
     switch state {
     case .closed: return nil
     case .open(let untilMs), .halfOpen(let untilMs):
@@ -57,7 +58,7 @@ public struct CircuitBreaker: Sendable, Hashable {
   }
 
   /// Returns how many calls may be in flight; nil if the breaker does not limit them.
-  public mutating func allowance(nowMs: Int64) -> Int? {
+  package mutating func allowance(nowMs: Int64) -> Int? {
     switch state {
     case .closed: return nil
     case .halfOpen: return policy.probesMax
@@ -69,14 +70,14 @@ public struct CircuitBreaker: Sendable, Hashable {
   }
 
   /// Time at which the breaker admits probes; nil unless it is open.
-  public var retryAtMs: Int64? {
+  package var retryAtMs: Int64? {
     if case .open(let untilMs) = state { untilMs } else { nil }
   }
 
   /// Records a response, with whatever result, or a report that the peer serves again. Closes the breaker.
   @inlinable
   @inline(__always)
-  public mutating func succeeded() {
+  package mutating func succeeded() {
     if hasFailed { close() }
   }
 
@@ -92,7 +93,7 @@ public struct CircuitBreaker: Sendable, Hashable {
   /// Records a failure. A failure while the breaker is open belongs to an earlier call and is ignored.
   ///
   /// - Parameter random: Between 0 and 1, for the jitter of the pause.
-  public mutating func failed(nowMs: Int64, random: Double = 0.5) {
+  package mutating func failed(nowMs: Int64, random: Double = 0.5) {
     hasFailed = true
     switch state {
     case .open: return
@@ -104,17 +105,19 @@ public struct CircuitBreaker: Sendable, Hashable {
   }
 
   /// Opens the breaker immediately, because no connection can be established.
-  public mutating func broken(nowMs: Int64, random: Double) {
+  package mutating func broken(nowMs: Int64, random: Double) {
     if case .open = state { return }
     open(nowMs, random)
   }
 
   /// Records that a probe ended without a result because its caller abandoned it. Another one may follow at once.
-  public mutating func probeAbandoned(nowMs: Int64) {
+  package mutating func probeAbandoned(nowMs: Int64) {
     if case .halfOpen = state { set(.open(untilMs: nowMs)) }
   }
 
-  private mutating func probe(_ nowMs: Int64) { set(.halfOpen(untilMs: nowMs + policy.pause.maxMs)) }
+  private mutating func probe(_ nowMs: Int64) {
+    set(.halfOpen(untilMs: nowMs + policy.pause.delayMax.wholeMilliseconds))
+  }
 
   private mutating func open(_ nowMs: Int64, _ random: Double) {
     openings += 1

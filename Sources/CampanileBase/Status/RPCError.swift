@@ -11,8 +11,13 @@ public struct RPCError: Error, Sendable, Hashable {
   public var errorMetadata: [String: String]
   /// The invalid fields; becomes google.rpc.BadRequest.
   public var fieldViolations: [FieldViolation]
-  /// The delay before a retry; becomes google.rpc.RetryInfo. `nil` if unspecified.
-  public var retryAfterMs: Int64?
+  /// The delay before a retry, rounded up to milliseconds; becomes google.rpc.RetryInfo. `nil` if unspecified.
+  public var retryAfter: Duration? {
+    get { retryAfterMs.map { .milliseconds($0) } }
+    set { retryAfterMs = newValue?.wholeMilliseconds }
+  }
+  /// `retryAfter` in milliseconds.
+  package var retryAfterMs: Int64?
   /// `false` only if no handler ran.
   public var processed: Bool
   /// The failure for which JSON-RPC reserves a code, if any.
@@ -20,7 +25,18 @@ public struct RPCError: Error, Sendable, Hashable {
 
   public init(
     _ code: Code, _ message: String, reason: String? = nil, errorMetadata: [String: String] = [:],
-    fieldViolations: [FieldViolation] = [], retryAfterMs: Int64? = nil, processed: Bool = true,
+    fieldViolations: [FieldViolation] = [], retryAfter: Duration? = nil, processed: Bool = true,
+    protocolFailure: ProtocolFailure? = nil
+  ) {
+    self.init(
+      code, message, reason: reason, errorMetadata: errorMetadata, fieldViolations: fieldViolations,
+      retryAfterMs: retryAfter?.wholeMilliseconds, processed: processed, protocolFailure: protocolFailure)
+  }
+
+  /// Creates an error with a delay in milliseconds.
+  package init(
+    _ code: Code, _ message: String, reason: String? = nil, errorMetadata: [String: String] = [:],
+    fieldViolations: [FieldViolation] = [], retryAfterMs: Int64?, processed: Bool = true,
     protocolFailure: ProtocolFailure? = nil
   ) {
     self.code = code

@@ -53,10 +53,10 @@ public final class WakeSignal: Sendable {
 
 extension WakeSignal {
   /// Sleeps for a number of milliseconds; tests replace it.
-  public typealias Sleep = @Sendable (Int64) async throws -> Void
+  package typealias Sleep = @Sendable (Int64) async throws -> Void
 
   /// Returns after the next signal, or after `timeoutMs`. Throws the errors of `wait()`.
-  public func wait(
+  package func wait(
     timeoutMs: Int64, sleepMs: @escaping Sleep = { try await Task.sleep(for: .milliseconds($0)) }
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -75,7 +75,7 @@ extension WakeSignal {
   ///   - failed: Receives that error.
   ///   - round: Runs a round. Returns the time after which the next one starts without a signal, or nil to start it at
   ///     once.
-  public func runRounds(
+  package func runRounds(
     retryMs: Int64, sleepMs: @escaping Sleep = { try await Task.sleep(for: .milliseconds($0)) },
     failed: (any Error) -> Void = { _ in }, _ round: () async throws -> Int64?
   ) async {

@@ -17,7 +17,7 @@ public struct ServiceConnection: Sendable {
     if destination.isInternalToken { configuration.internalToken = destination.token }
     configuration.agent = "campanile-cli"
     // A person is waiting: fail soon if nothing listens.
-    configuration.waitMsMax = 5_000
+    configuration.waitMax = .seconds(5)
     client = try RPCClient(configuration)
   }
 

@@ -9,7 +9,7 @@ public struct Balancing: Sendable, Hashable {
   /// Connects to every address, and sends each call on the connection with the fewest open calls; equals in turn.
   ///
   /// A name stands for all addresses to which it resolves, at most 16. Names are resolved again every
-  /// `ClientConfiguration.resolveIntervalMs`. If an address is no longer found, its open calls finish. An address that
+  /// `ClientConfiguration.resolveInterval`. If an address is no longer found, its open calls finish. An address that
   /// cannot be reached is tried again with backoff, and gets no calls meanwhile.
   public static let everyAddress = Balancing(code: .everyAddress)
 }

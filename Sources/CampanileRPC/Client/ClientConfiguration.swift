@@ -7,7 +7,7 @@ public struct ClientConfiguration: Sendable {
   /// The use of several addresses. With `.failover`, the client backs off only after all of them have failed.
   public var balancing = Balancing.failover
   /// The time after which names are resolved again, with `.everyAddress` only.
-  public var resolveIntervalMs: Int64 = 10_000
+  public var resolveInterval = Duration.seconds(10)
   /// The token sent in `rpc.hello`. If a server rejects it, the waiting calls fail with the server's error.
   public var token: String?
   /// The suite's internal token, in place of `token`. Over plain TCP it is proved and never sent; a server that does
@@ -23,15 +23,20 @@ public struct ClientConfiguration: Sendable {
   /// The number of connections per event loop, 1 to 64; with `.everyAddress`, to each address.
   public var connectionsPerLoop = 1
   /// The time limit for resolving, connecting, the TLS handshake and `rpc.hello` together.
-  public var connectTimeoutMs: Int64 = 5_000
+  public var connectTimeout = Duration.seconds(5)
   public var backoff = Backoff()
   public var keepAlive = KeepAlivePolicy()
   public var retry = RetryPolicy()
-  /// The timeout of a unary call that sets none.
-  public var timeoutMsDefault: Int64 = 30_000
+  /// The timeout of a unary call that sets none; 30 s by default, in whole milliseconds.
+  public var timeoutDefault: Duration {
+    get { .milliseconds(timeoutMsDefault) }
+    set { timeoutMsDefault = newValue.wholeMilliseconds }
+  }
+  /// `timeoutDefault` in milliseconds, because every call reads it.
+  var timeoutMsDefault: Int64 = 30_000
   /// The time that a call without a deadline may wait for a connection. After it, the call fails with UNAVAILABLE
   /// `CONNECT_TIMEOUT`, not processed.
-  public var waitMsMax: Int64 = 30_000
+  public var waitMax = Duration.seconds(30)
   /// The maximum number of open calls per connection, unless the server allows fewer. Further calls wait.
   public var openCallsMax = 10_000
   /// The maximum number of calls per event loop that wait for a connection or for an open call to end. Further calls
@@ -87,9 +92,9 @@ public struct ClientConfiguration: Sendable {
       throw fail("\(bad) is not a valid address")
     }
     guard (1...64).contains(connectionsPerLoop) else { throw fail("connectionsPerLoop must be 1 to 64") }
-    guard connectTimeoutMs > 0, timeoutMsDefault > 0, waitMsMax > 0 else { throw fail("timeouts must be positive") }
-    guard resolveIntervalMs > 0 else { throw fail("resolveIntervalMs must be positive") }
-    guard keepAlive.intervalMs > 0, keepAlive.timeoutMs > 0 else { throw fail("keepAlive must be positive") }
+    guard connectTimeout > .zero, timeoutMsDefault > 0, waitMax > .zero else { throw fail("timeouts must be positive") }
+    guard resolveInterval > .zero else { throw fail("resolveInterval must be positive") }
+    guard keepAlive.interval > .zero, keepAlive.timeout > .zero else { throw fail("keepAlive must be positive") }
     guard openCallsMax > 0, waitingCallsMax >= 0, bufferedBytesMax > 0 else { throw fail("limits must be positive") }
     let frameBytes = WireLimits.clientFrameBytesMin...WireLimits.frameBytesCeiling
     guard frameBytes.contains(frameBytesMax) else {

@@ -188,7 +188,7 @@ final class ClientConnection: ChannelInboundHandler {
       agent: configuration.agent, frameBytesMax: configuration.frameBytesMax, streamCredit: configuration.streamCredit,
       token: configuration.presentedToken, nonce: prover?.nonce)
     flush()
-    watch(at: owner.loop.now + .milliseconds(configuration.keepAlive.intervalMs))
+    watch(at: owner.loop.now + keepAlive.interval)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

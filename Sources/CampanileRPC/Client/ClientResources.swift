@@ -26,12 +26,13 @@ final class ClientResources: Sendable {
 
   /// Has the loops use the addresses to which the configured names resolve, until the task is cancelled.
   func resolve(_ names: Set<String>, for loops: [LoopClient]) async {
+    let intervalMs = configuration.resolveInterval.wholeMilliseconds
     var resolved = ResolvedNames()
     while !Task.isCancelled {
-      resolved.note(await environment.resolver.addresses(of: names, timeoutMs: configuration.resolveIntervalMs))
+      resolved.note(await environment.resolver.addresses(of: names, timeoutMs: intervalMs))
       let endpoints = resolved.endpoints(of: configuration.addresses)
       for one in loops { one.loop.execute { one.use(endpoints) } }
-      try? await Task.sleep(for: .milliseconds(configuration.resolveIntervalMs))
+      try? await Task.sleep(for: .milliseconds(intervalMs))
     }
   }
 

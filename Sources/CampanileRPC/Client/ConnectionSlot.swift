@@ -86,7 +86,7 @@ final class ConnectionSlot {
     phase = .connecting(nil)
     attemptID += 1
     let attempt = attemptID
-    let limit = TimeAmount.milliseconds(resources.configuration.connectTimeoutMs)
+    let limit = TimeAmount.milliseconds(resources.configuration.connectTimeout.wholeMilliseconds)
     let end = owner.loop.now + limit
     resources.environment.dial(endpoint.address, owner.loop, limit)
       .assumeIsolated()
@@ -192,7 +192,7 @@ final class ConnectionSlot {
   /// counts as a failed attempt, so that a server which accepts and closes is not flooded.
   private func leaveReady() {
     let lived = owner.loop.now - readySince
-    guard lived < .milliseconds(resources.configuration.backoff.initialMs) else {
+    guard lived < .milliseconds(resources.configuration.backoff.initialDelay.wholeMilliseconds) else {
       failures.reset()
       phase = .idle
       return

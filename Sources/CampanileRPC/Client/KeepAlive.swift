@@ -1,11 +1,12 @@
+import CampanileBase
 internal import NIOCore
 
 /// The pings that detect a dead connection which was never closed.
 public struct KeepAlivePolicy: Sendable, Hashable {
   /// The server is pinged after it has sent no byte for this long.
-  public var intervalMs: Int64 = 20_000
+  public var interval = Duration.seconds(20)
   /// The connection is dead if no byte arrives within this time after a ping.
-  public var timeoutMs: Int64 = 10_000
+  public var timeout = Duration.seconds(10)
   /// Whether connections without open calls are pinged as well.
   public var pingsWithoutCalls = false
 
@@ -22,12 +23,16 @@ struct KeepAlive {
     case dead
   }
 
-  let policy: KeepAlivePolicy
+  let interval: TimeAmount
+  private let timeout: TimeAmount
+  private let pingsWithoutCalls: Bool
   private var lastInbound: NIODeadline
   private var pingedAt: NIODeadline?
 
   init(_ policy: KeepAlivePolicy, now: NIODeadline) {
-    self.policy = policy
+    interval = .milliseconds(policy.interval.wholeMilliseconds)
+    timeout = .milliseconds(policy.timeout.wholeMilliseconds)
+    pingsWithoutCalls = policy.pingsWithoutCalls
     lastInbound = now
   }
 
@@ -38,13 +43,13 @@ struct KeepAlive {
 
   mutating func check(now: NIODeadline, hasCalls: Bool) -> Verdict {
     if let pingedAt {
-      let end = pingedAt + .milliseconds(policy.timeoutMs)
+      let end = pingedAt + timeout
       return now >= end ? .dead : .wait(until: end)
     }
-    let due = lastInbound + .milliseconds(policy.intervalMs)
+    let due = lastInbound + interval
     if now < due { return .wait(until: due) }
-    guard hasCalls || policy.pingsWithoutCalls else { return .wait(until: now + .milliseconds(policy.intervalMs)) }
+    guard hasCalls || pingsWithoutCalls else { return .wait(until: now + interval) }
     pingedAt = now
-    return .ping(until: now + .milliseconds(policy.timeoutMs))
+    return .ping(until: now + timeout)
   }
 }

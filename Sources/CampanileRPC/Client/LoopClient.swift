@@ -125,7 +125,7 @@ final class LoopClient: @unchecked Sendable {
       _ = failSoon(call, notConnected)
       return
     }
-    if head.deadline == nil { context.add(call, at: .after(timeoutMs: configuration.waitMsMax, now: loop.now)) }
+    if head.deadline == nil { context.add(call, at: .after(configuration.waitMax, now: loop.now)) }
     waiting.append(call, request)
   }
 
@@ -159,7 +159,7 @@ final class LoopClient: @unchecked Sendable {
       return LocalFailure.deadlineExceeded(processed: false, while: doing)
     }
     return RPCError(
-      .unavailable, "no connection within \(configuration.waitMsMax) ms\(why)",
+      .unavailable, "no connection within \(configuration.waitMax.wholeMilliseconds) ms\(why)",
       reason: LocalFailure.connectTimeout, processed: false)
   }
 

@@ -134,16 +134,6 @@ extension RPCClient {
       call: client.startCall(head, params: params, rawMetadata: rawMetadata, now: now ?? loop.now, handler: handler))
   }
 
-  /// Returns the delay in milliseconds before a failed call that was started on `loop` may be repeated; `nil` if it may
-  /// not. `attempt` counts from 1.
-  public func retryDelayMs(
-    after error: RPCError, attempt: Int, idempotency: Idempotency, deadline: Deadline?, on loop: any EventLoop
-  ) -> Int64? {
-    guard loop.inEventLoop, let client = client(on: loop) else { return nil }
-    return client.retryDelayMs(
-      after: error, attempt: attempt, attemptsMax: nil, allowsRetry: idempotency.allowsRetry, deadline: deadline)
-  }
-
   /// Returns whether a connection of `loop`, which must be the calling thread's, is ready.
   public func isReady(on loop: any EventLoop) -> Bool { loop.inEventLoop && client(on: loop)?.isReady == true }
 

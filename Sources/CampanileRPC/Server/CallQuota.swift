@@ -13,11 +13,11 @@ public struct QuotaStatus: Sendable, Hashable {
   /// The number of calls that would be accepted now.
   public var remaining: Int
   /// The time until `remaining` equals `limit`.
-  public var resetMs: Int64
+  public var reset: Duration
 
-  public init(limit: Int, remaining: Int, resetMs: Int64) {
+  public init(limit: Int, remaining: Int, reset: Duration) {
     self.limit = limit
     self.remaining = remaining
-    self.resetMs = resetMs
+    self.reset = reset
   }
 }

@@ -182,11 +182,7 @@ public final class RPCServer: Sendable {
   /// - Returns: Whether all calls are complete and all connections closed; false after `timeout`, or if the task is
   ///   cancelled.
   @discardableResult
-  public func drain(timeout: Duration) async -> Bool { await drain(timeoutMs: timeout.wholeMilliseconds) }
-
-  /// Stops accepting connections and calls, and waits for the open calls; see `drain(timeout:)`.
-  @discardableResult
-  public func drain(timeoutMs: Int64) async -> Bool {
+  public func drain(timeout: Duration) async -> Bool {
     let former = listener.withLock { listener in
       defer { listener = .stopped }
       return listener
@@ -195,7 +191,7 @@ public final class RPCServer: Sendable {
     if case .stopped = former {} else { for service in services { service.drainBegan() } }
     onEveryLoop { $0.drain() }
     // A year is as good as no limit, and keeps the arithmetic in range.
-    let deadline = Deadline.after(timeoutMs: min(timeoutMs, 31_536_000_000))
+    let deadline = Deadline.after(min(timeout, .seconds(31_536_000)))
     while connectionCount > 0, deadline.remainingMs() > 0, !Task.isCancelled {
       try? await Task.sleep(for: .milliseconds(10))
     }
@@ -210,9 +206,9 @@ public final class RPCServer: Sendable {
 
   /// Closes all connections. Calls that are not complete end for their callers with UNAVAILABLE.
   public func shutdown() async {
-    await drain(timeoutMs: 0)
+    await drain(timeout: .zero)
     onEveryLoop { $0.closeAll() }
-    let deadline = Deadline.after(timeoutMs: 1000)
+    let deadline = Deadline.after(.seconds(1))
     while connectionCount > 0, deadline.remainingMs() > 0 { try? await Task.sleep(for: .milliseconds(2)) }
   }
 }

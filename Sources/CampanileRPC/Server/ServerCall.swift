@@ -93,9 +93,12 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// Resets the call's start time, because its message arrived after its head. Call it before the call is started.
   public func messageArrived() { startedAt = transport.context.loop.now }
 
-  /// Ends the call with DEADLINE_EXCEEDED `timeoutMs` after its arrival, clamped to the limit of the transport. No
-  /// effect if a deadline is already set.
-  public func setDeadline(timeoutMs: Int64) {
+  /// Ends the call with DEADLINE_EXCEEDED `timeout` after its arrival, rounded up to milliseconds and clamped to the
+  /// limit of the transport. No effect if a deadline is already set.
+  public func setDeadline(timeout: Duration) { setDeadline(timeoutMs: timeout.wholeMilliseconds) }
+
+  /// Ends the call `timeoutMs` after its arrival; see `setDeadline(timeout:)`.
+  package func setDeadline(timeoutMs: Int64) {
     guard deadline == nil, !isAnswered else { return }
     let clamped = min(max(timeoutMs, 0), transport.timeoutMsMax)
     let deadline = Deadline.after(timeoutMs: clamped, now: startedAt)

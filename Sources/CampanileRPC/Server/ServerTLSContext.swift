@@ -1,5 +1,6 @@
 #if TLS
   public import NIOCore
+  import CampanileBase
   import CampanileCrypto
   import NIOSSL
   import Synchronization
@@ -28,18 +29,18 @@
     }
 
     private let state: Mutex<State>
-    private let shutdownTimeoutMs: Int64
+    private let shutdownTimeout: TimeAmount
     /// Whether peers must present certificates. A reload does not change it.
     public let asksForCertificates: Bool
 
     /// Reads the files. Throws OpenSSL's error for files that are missing, invalid or do not belong together.
     ///
-    /// - Parameter shutdownTimeoutMs: The time to wait for a peer's `close_notify`. Peers that never send it, such as
+    /// - Parameter shutdownTimeout: The time to wait for a peer's `close_notify`. Peers that never send it, such as
     ///   many HTTP clients, would hold up every drain.
-    public init(_ files: ServerTLS, shutdownTimeoutMs: Int64 = 500) throws {
+    public init(_ files: ServerTLS, shutdownTimeout: Duration = .milliseconds(500)) throws {
       asksForCertificates = files.clientCertificateAuthoritiesFile != nil
-      self.shutdownTimeoutMs = shutdownTimeoutMs
-      state = Mutex(try Self.read(files, shutdownTimeoutMs))
+      self.shutdownTimeout = .milliseconds(shutdownTimeout.wholeMilliseconds)
+      state = Mutex(try Self.read(files, self.shutdownTimeout))
     }
 
     /// The end of the served certificate's validity, in seconds since 1970.
@@ -48,7 +49,7 @@
     /// Reads other files, or the same ones again, and returns a closure that applies them to new connections. Throws as
     /// `init` does; the current configuration is then unchanged.
     public func prepare(_ files: ServerTLS) throws -> @Sendable () -> Void {
-      let read = try Self.read(files, shutdownTimeoutMs)
+      let read = try Self.read(files, shutdownTimeout)
       return { [self] in state.withLock { $0 = read } }
     }
 
@@ -82,14 +83,14 @@
       return verifier.refusal(ofChain: der) == nil ? .certificateVerified : .failed
     }
 
-    private static func read(_ files: ServerTLS, _ shutdownTimeoutMs: Int64) throws -> State {
+    private static func read(_ files: ServerTLS, _ shutdownTimeout: TimeAmount) throws -> State {
       let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile)
       let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
       var configuration = TLSConfiguration.makeServerConfiguration(
         certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
       configuration.minimumTLSVersion = .tlsv12
       configuration.cipherSuiteValues = TLSSuites.authenticated
-      configuration.shutdownTimeout = .milliseconds(shutdownTimeoutMs)
+      configuration.shutdownTimeout = shutdownTimeout
       if let file = files.clientCertificateAuthoritiesFile {
         configuration.trustRoots = .file(file)
         configuration.certificateVerification = .noHostnameVerification

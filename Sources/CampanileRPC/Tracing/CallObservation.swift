@@ -17,10 +17,11 @@ public final class CallObservation: Sendable {
 
   /// - Parameters:
   ///   - tracer: `nil` disables tracing.
-  ///   - slowMs: The duration from which unary calls are logged; 0 disables it.
-  public init(tracer: Tracer?, slowMs: Int64, logger: Logger) {
+  ///   - slowCall: The duration from which unary calls are logged, rounded up to milliseconds; zero disables it.
+  public init(tracer: Tracer?, slowCall: Duration, logger: Logger) {
     self.tracer = tracer
-    slowNs = slowMs > 0 ? slowMs.multipliedReportingOverflow(by: 1_000_000).partialValue : .max
+    let (ns, overflow) = slowCall.wholeMilliseconds.multipliedReportingOverflow(by: 1_000_000)
+    slowNs = ns > 0 && !overflow ? ns : .max
     self.logger = logger
   }
 

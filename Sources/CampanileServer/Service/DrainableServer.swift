@@ -29,6 +29,6 @@ struct ListeningRPCServer: DrainableServer {
     }
   }
 
-  func drain(timeoutMs: Int64) async -> Bool { await server.drain(timeoutMs: timeoutMs) }
+  func drain(timeoutMs: Int64) async -> Bool { await server.drain(timeout: .milliseconds(timeoutMs)) }
   func shutdown() async { await server.shutdown() }
 }

@@ -93,8 +93,9 @@ struct ServiceRun {
   }
 
   private func observation(_ tracer: Tracer?) throws(ConfigurationError) -> CallObservation? {
-    let slowMs = Int64(try settings.int(TracingConfiguration.slowCallMs))
-    return tracer == nil && slowMs == 0 ? nil : CallObservation(tracer: tracer, slowMs: slowMs, logger: logger)
+    let slowCall = Duration.milliseconds(try settings.int(TracingConfiguration.slowCallMs))
+    return tracer == nil && slowCall == .zero
+      ? nil : CallObservation(tracer: tracer, slowCall: slowCall, logger: logger)
   }
 
   private func serve(

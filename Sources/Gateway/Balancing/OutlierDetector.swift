@@ -90,7 +90,9 @@ struct OutlierDetector {
       return false
     }
     addresses[index].ejections += 1
-    let length = Backoff(initialMs: policy.ejectionMs, multiplier: 2, jitter: 0, maxMs: policy.ejectionMsMax)
+    let length = Backoff(
+      initialDelay: .milliseconds(policy.ejectionMs), multiplier: 2, jitter: 0,
+      delayMax: .milliseconds(policy.ejectionMsMax))
     addresses[index].ejectedUntilMs = nowMs + max(1, length.delayMs(failures: addresses[index].ejections, random: 0.5))
     ejectedCount += 1
     return true

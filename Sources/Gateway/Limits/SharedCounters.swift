@@ -41,7 +41,7 @@ final class SharedBucket: Sendable {
     let state = fullAtNs.load(ordering: .relaxed)
     return QuotaStatus(
       limit: bucket.burst, remaining: bucket.remaining(fullAtNs: state, nowNs: nowNs),
-      resetMs: bucket.resetMs(fullAtNs: state, nowNs: nowNs))
+      reset: .milliseconds(bucket.resetMs(fullAtNs: state, nowNs: nowNs)))
   }
 }
 

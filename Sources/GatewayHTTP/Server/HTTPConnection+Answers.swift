@@ -43,7 +43,7 @@ extension HTTPConnection {
     if let quota = exchange.call?.quota?.status(nowNs: MonotonicClock.nowNs()) {
       fields.add(name: "RateLimit-Limit", value: String(quota.limit))
       fields.add(name: "RateLimit-Remaining", value: String(quota.remaining))
-      fields.add(name: "RateLimit-Reset", value: String((quota.resetMs + 999) / 1000))
+      fields.add(name: "RateLimit-Reset", value: String((quota.reset.wholeMilliseconds + 999) / 1000))
     }
     return fields
   }

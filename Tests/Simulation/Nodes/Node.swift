@@ -73,8 +73,8 @@ final class Node: @unchecked Sendable {
 
   func server(_ dispatcher: any CallDispatcher, _ authenticator: any HelloAuthenticator) -> RPCServer {
     var configuration = ServerConfiguration(logger: logger)
-    configuration.limits.idlePingMs = 2_000
-    configuration.limits.unresponsiveMs = 1_000
+    configuration.limits.idlePing = .seconds(2)
+    configuration.limits.unresponsive = .seconds(1)
     return RPCServer(configuration, dispatcher: dispatcher, authenticator: authenticator, group: world.loop)
   }
 

@@ -86,11 +86,11 @@ final class Suite: @unchecked Sendable {
   func client(_ name: String) throws -> RPCClient {
     var configuration = ClientConfiguration(
       host: gateway.address.host, port: gateway.address.port, token: Node.token)
-    configuration.connectTimeoutMs = 300
-    configuration.backoff.initialMs = 30
-    configuration.backoff.maxMs = 300
-    configuration.keepAlive.intervalMs = 400
-    configuration.keepAlive.timeoutMs = 200
+    configuration.connectTimeout = .milliseconds(300)
+    configuration.backoff.initialDelay = .milliseconds(30)
+    configuration.backoff.delayMax = .milliseconds(300)
+    configuration.keepAlive.interval = .milliseconds(400)
+    configuration.keepAlive.timeout = .milliseconds(200)
     return try RPCClient(configuration, group: world.loop, environment: network.environment(of: name))
   }
 

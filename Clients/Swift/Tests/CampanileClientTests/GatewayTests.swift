@@ -81,7 +81,7 @@ import CampanileNotifications
   func watchLosesNothingOverCutConnections() async throws {
     let bucketID = try await newBucket()
     var watching = WatchConfiguration()
-    watching.backoff.initialMs = 10
+    watching.backoff.initialDelay = .milliseconds(10)
     let cut = Campanile(
       try #require(Gateway.cuttingURL), credentials: FixedCredential(key: try #require(Gateway.key)), watching: watching
     )

@@ -8,7 +8,8 @@ struct WatchMachineTests {
   private let tooOld = RPCError(.outOfRange, "too old", reason: "TOKEN_TOO_OLD")
 
   private func machine(_ token: String = "t0") -> WatchMachine {
-    WatchMachine(token: token, backoff: Backoff(initialMs: 100, multiplier: 2, jitter: 0, maxMs: 1_000))
+    WatchMachine(
+      token: token, backoff: Backoff(initialDelay: .milliseconds(100), multiplier: 2, jitter: 0, delayMax: .seconds(1)))
   }
 
   private func delays(_ machine: inout WatchMachine, _ error: RPCError?, count: Int, opens: Bool = false) -> [Int64] {

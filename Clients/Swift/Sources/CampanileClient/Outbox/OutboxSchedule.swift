@@ -19,7 +19,7 @@ struct OutboxSchedule {
 
   private var pauses: [String: Pause] = [:]
   private let limits: OutboxLimits
-  private let backoff = Backoff(initialMs: 500, multiplier: 2, jitter: 0.2, maxMs: 60_000)
+  private let backoff = Backoff(initialDelay: .milliseconds(500), multiplier: 2, jitter: 0.2, delayMax: .seconds(60))
 
   init(_ limits: OutboxLimits) { self.limits = limits }
 

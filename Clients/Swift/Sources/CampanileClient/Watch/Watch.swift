@@ -20,7 +20,7 @@ extension WatchEvent: Equatable where Change: Equatable {}
 /// The timing of watches.
 public struct WatchConfiguration: Sendable, Hashable {
   /// The pause after consecutive failures.
-  public var backoff = Backoff(initialMs: 200, multiplier: 2, jitter: 0.5, maxMs: 30_000)
+  public var backoff = Backoff(initialDelay: .milliseconds(200), multiplier: 2, jitter: 0.5, delayMax: .seconds(30))
   /// The time after which a connection is replaced. It limits the time during which a dead one goes unnoticed.
   public var renewMs: Int64 = 300_000
 
