@@ -38,7 +38,7 @@ struct CampanilePlugin: CodeGenerator {
     generatorOutputs: any GeneratorOutputs
   ) throws {
     let options = try Options(parameter.parsedPairs)
-    for file in files where file.edition != .proto3 { throw ContractError("\(file.name) is not proto3") }
+    for file in files where file.edition != .proto3 { throw file.fault(in: file, "only proto3 is supported") }
     try ConstraintChecker.check(files)
     switch options.language {
     case .swift: try swift(files, options, generatorOutputs)
@@ -54,6 +54,7 @@ struct CampanilePlugin: CodeGenerator {
 
   private func swift(_ files: [FileDescriptor], _ options: Options, _ generatorOutputs: any GeneratorOutputs) throws {
     let names = Names(options)
+    try NameChecker(names: names, options: options).check(files)
     for file in files {
       guard let swift = try FileGenerator(file: file, options: options, names: names).generate() else { continue }
       let name = file.name.replacingOccurrences(of: ".proto", with: "").replacingOccurrences(of: "/", with: "_")

@@ -3,7 +3,7 @@ import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
 /// Checks the constraints of all messages: each rule is known, and some message satisfies all of them. Errors name the
-/// file and the line.
+/// file, the line and the column.
 struct ConstraintChecker {
   static func check(_ files: [FileDescriptor]) throws {
     for message in files.flatMap(\.messages) { try check(message) }

@@ -16,7 +16,8 @@ struct EnumGenerator {
     name = names.declared(enumeration.name, nestedIn: enumeration.containingType, package: enumeration.file.package)
     for (value, name) in zip(enumeration.values, names.cases(enumeration)) {
       guard value.number != .min else {
-        throw ContractError("\(value.fullName): the number stands for unknown names, so no value may have it")
+        throw value.fault(
+          in: enumeration.file, "\(value.fullName): the number stands for unknown names, so no value may have it")
       }
       if let first = values.first(where: { $0.value.number == value.number }) {
         aliases.append((name, first.name, value))

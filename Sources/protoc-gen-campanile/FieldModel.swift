@@ -39,7 +39,7 @@ struct ValueModel {
       initial = "\(type)()"
       read = "try \(type)(from: &reader)"
       takesNull = field.messageType.fullName == "google.protobuf.Value"
-    case .group: throw ContractError("\(field.fullName): groups are not proto3")
+    case .group: throw field.fault(in: field.file, "\(field.fullName): groups are not proto3")
     }
   }
 

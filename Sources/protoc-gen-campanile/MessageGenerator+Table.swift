@@ -10,7 +10,9 @@ extension MessageGenerator {
   private var tableFields: [FieldModel] { fields.sorted { $0.field.number < $1.field.number } }
 
   func tableBody(_ source: inout SourceText) throws {
-    guard fields.count <= 64 else { throw ContractError("\(message.fullName): more than 64 fields") }
+    guard fields.count <= 64 else {
+      throw message.fault(in: message.file, "\(message.fullName): more than 64 fields")
+    }
     try table(&source)
     // The only stored property, which `StoredMessage.fieldStorage` reads. A public one would add four functions.
     source.line("private var _storage: MessageStorage", "")
@@ -35,7 +37,7 @@ extension MessageGenerator {
   private func slot(_ field: FieldModel) throws -> (letter: String, type: String?) {
     let proto = field.field
     guard field.jsonNames[0] == Names.protocJSONName(proto.name) else {
-      throw ContractError("\(proto.fullName): another JSON name than protoc's")
+      throw proto.fault(in: proto.file, "\(proto.fullName): another JSON name than protoc's")
     }
     let type = field.value.type
     let isScalar = proto.type != .message && proto.type != .enum
@@ -43,14 +45,16 @@ extension MessageGenerator {
     case .map(_, let key):
       let value = proto.messageType.mapKeyAndValue?.value
       guard key.type == .string, let value, value.type != .message, value.type != .enum else {
-        throw ContractError("\(proto.fullName): only maps from strings to scalars are supported")
+        throw proto.fault(in: proto.file, "\(proto.fullName): only maps from strings to scalars are supported")
       }
       return ("o", "MapField<\(type)>")
     case .repeated:
       return ("o", isScalar ? "ScalarsField<\(type)>" : "\(proto.type == .enum ? "Enums" : "Messages")Field<\(type)>")
     default: break
     }
-    guard !field.value.takesNull else { throw ContractError("\(proto.fullName): null is not supported as a value") }
+    guard !field.value.takesNull else {
+      throw proto.fault(in: proto.file, "\(proto.fullName): null is not supported as a value")
+    }
     switch proto.type {
     case .bool: return ("b", nil)
     case .double: return ("d", nil)

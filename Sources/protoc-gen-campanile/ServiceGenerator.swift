@@ -57,10 +57,9 @@ struct ServiceGenerator {
           source.line("kind: .\(method.kindName), idempotency: .\(method.idempotencyName),")
           source.line("requestType: \(literal(method.inputType.fullName)),")
           source.line("responseType: \(literal(method.outputType.fullName)),")
-          let rules = try HTTPAnnotation.all(of: method.options).map { rule in
-            "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
+          let (rules, tail) = try method.place(in: service.file, method.fullName) {
+            (try HTTPAnnotation.all(of: method.options).map(httpRule), try optionalArguments(method))
           }
-          let tail = try optionalArguments(method)
           if rules.isEmpty { return source.line("httpRules: []\(tail)\(end)") }
           source.line("httpRules: [")
           for rule in rules { source.line(rule + ",") }
@@ -78,6 +77,10 @@ struct ServiceGenerator {
     source.inlined(options)
     if options.hasTables { return source.line("\(access)static var \(name): \(type) { \(value) }") }
     source.line("\(access)static let \(name)\(type == "String" ? "" : ": " + type) = \(value)")
+  }
+
+  private func httpRule(_ rule: HTTPAnnotation) -> String {
+    "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
   }
 
   /// Returns the arguments for `campanile.rpc.v1.access` and for `request_id`; empty if the proto has neither.

@@ -101,12 +101,12 @@ def test_bad_constraints_are_refused_with_their_place(includes, tmp_path, name):
     result = generate(includes, tmp_path, BAD[name])
     assert result.returncode != 0, "the constraint was accepted"
     line = FIELD_LINE - 1 if name == "rules of the message" else FIELD_LINE
-    assert re.search(rf"bad\.proto:{line}: test\.Message[.:]", result.stderr), result.stderr
+    assert re.search(rf"bad\.proto:{line}:\d+: test\.Message[.:]", result.stderr), result.stderr
 
 
 def test_rules_of_responses_are_checked_too(includes, tmp_path):
     result = generate(includes, tmp_path, f"message InnerResponse {{\nInnerResponse inner = 1 [{RULE}.required = true];\n}}")
-    assert f"bad.proto:{FIELD_LINE + 1}: test.Message.InnerResponse.inner" in result.stderr, result.stderr
+    assert f"bad.proto:{FIELD_LINE + 1}:1: test.Message.InnerResponse.inner" in result.stderr, result.stderr
 
 
 def test_the_number_of_unknown_enum_names_is_reserved(includes, tmp_path):

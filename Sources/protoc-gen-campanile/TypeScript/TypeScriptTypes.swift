@@ -71,7 +71,7 @@ final class TypeScriptTypes {
     case .message:
       let message: Descriptor = field.messageType
       return type(message)
-    case .group: throw ContractError("\(field.fullName): groups are not proto3")
+    case .group: throw field.fault(in: field.file, "\(field.fullName): groups are not proto3")
     }
   }
 
