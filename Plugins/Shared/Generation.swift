@@ -19,7 +19,7 @@ struct Generation {
     guard !protos.isEmpty else { throw GeneratorError("no .proto file in \(root.path)") }
     let optionsFile = root.appending(path: Options.fileName)
     do { options = try Options(file: optionsFile) } catch let error as GeneratorError {
-      Diagnostics.error("\(optionsFile.path): \(error)", file: optionsFile.path)
+      Diagnostics.error("\(error)", file: optionsFile.path)
       return nil
     }
     let protoc = try Protoc(folders: [root] + options.imports.map { root.appending(path: $0) })

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import urllib.request
 
+import pytest
 from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
 
 # The package in Examples, which scripts/test builds.
@@ -73,6 +74,74 @@ def test_code_to_be_committed_is_generated_and_checked():
         assert changed.returncode != 0 and changed.stderr.count("hello.swift is not what its protos generate") == 1, changed.stderr
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+OPTIONS = "campanile-generator.json"
+CHAT = ROOT / "Examples/chat"
+ADDED = [OPTIONS, "added.proto", "Generated"]
+
+
+def remove_added():
+    for name in ADDED[:2]:
+        (CHAT / name).unlink(missing_ok=True)
+    shutil.rmtree(CHAT / ADDED[2], ignore_errors=True)
+
+
+@pytest.fixture
+def add():
+    """A function that adds a file to the target `chat` until the test ends."""
+    # git names only files that it ignores and does not track: a former run may have left them.
+    ignored = subprocess.run(["git", "check-ignore", *ADDED], cwd=CHAT, text=True, capture_output=True).stdout.split()
+    assert ignored == ADDED
+
+    def write(name, text):
+        assert name in ADDED
+        with open(CHAT / name, "x") as file:
+            file.write(text)
+
+    remove_added()
+    try:
+        yield write
+    finally:
+        remove_added()
+
+
+def test_every_option_of_a_target_reaches_the_generator(add, tmp_path):
+    (tmp_path / "shared.proto").write_text('syntax = "proto3";\npackage shared.v1;\nmessage Money { int64 cents = 1; }\n')
+    options = {"visibility": "package", "modules": {"shared.v1": "SharedMessages"}, "descriptorSet": "AddedSet",
+               "imports": [os.path.relpath(tmp_path, CHAT)]}
+    add(OPTIONS, json.dumps(options))
+    add("added.proto", """syntax = "proto3";
+package added.v1;
+import "shared.proto";
+message Order { shared.v1.Money price = 1; }
+""")
+    done = generate("--target", "chat")
+    assert done.returncode == 0, done.stdout + done.stderr
+    swift = (CHAT / "Generated/added.swift").read_text()
+    assert "package import SharedMessages\n" in swift and "\npackage struct Order: ProtoMessage {" in swift
+    assert "package enum AddedSet {" in (CHAT / "Generated/AddedSet.swift").read_text()
+    assert not (CHAT / "Generated/shared.swift").exists()
+
+
+@pytest.mark.parametrize("name, text, message", [
+    (OPTIONS, '{"visibility": "public"', ": not valid JSON: Unexpected end of file"),
+    (OPTIONS, '["public"]', ": must contain a JSON object"),
+    (OPTIONS, '{"modules": {"visibility": "Shared"},\n  "visibility": "open"}', ':2:3: visibility must be "public", '),
+    (OPTIONS, '{"modules": {},\n "visability": "public"}', ":2:2: unknown field visability; known are visibility, "),
+    (OPTIONS, '{"modules": {"shared.v1": "Two words"}}', ":1:2: modules must be an object of module names"),
+    (OPTIONS, '{"imports": ["../none"]}', ":1:2: imports has the folder ../none, which does not exist"),
+    (OPTIONS, '{"descriptorSet": 1}', ":1:2: descriptorSet must be the name of a Swift type"),
+    ("added.proto", 'syntax = "proto3";\nmessage Order {\n  Kin kin = 1;\n}\n', ':3:3: "Kin" is not defined.'),
+    ("added.proto", 'syntax = "proto3";\nimport "missing.proto";\n', ':2:1: Import "missing.proto" was not found or had errors.'),
+    ("added.proto", 'syntax = "proto3";\npackage added.v1;\nenum Kind {\n  KIND_NONE = 0;\n  KIND_NONE_VALUE = 1;\n}\n',
+     ":5:3: added.v1.KIND_NONE_VALUE: its Swift name, noneValue, is "),
+])
+def test_errors_of_a_targets_files_have_their_position(add, name, text, message):
+    add(name, text)
+    done = generate("--target", "chat", "--check")
+    assert done.returncode != 0, "the plugin accepted it"
+    assert name + message in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_the_service_of_the_tutorial_describes_itself_and_ends_by_a_signal(tmp_path):
