@@ -2,10 +2,8 @@
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
-import urllib.request
 
 import pytest
 from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
@@ -32,15 +30,6 @@ def lines(name):
 def test_hello_serves_and_calls_its_own_service():
     assert lines("hello") == [
         "Hello, Ada!", "3", "2", "1", "INVALID_ARGUMENT (FIELD_INVALID): name: must be given"]
-
-
-def test_the_tutorial_has_the_code_of_its_result():
-    text = (ROOT / "Sources/CampanileRPC/CampanileRPC.docc/BuildingAService.md").read_text()
-    code = "\n".join(path.read_text() for name in ("service", "server", "tests") for path in (ROOT / "Examples" / name).glob("*.*"))
-    blocks = [block.split("\n", 1)[1].strip() for block in text.split("```")[1::2]]
-    assert [block.split("\n")[0] for block in blocks if block in code] == [
-        'syntax = "proto3";', '{"descriptorSet": "HelloDescriptorSet"}', "import CampanileBase", "import CampanileHealthReflection",
-        "@Suite(.timeLimit(.minutes(1))) struct HelloServiceTests {", "import CampanileRPC"]
 
 
 def test_the_examples_tests_pass():
@@ -142,55 +131,6 @@ def test_errors_of_a_targets_files_have_their_position(add, name, text, message)
     done = generate("--target", "chat", "--check")
     assert done.returncode != 0, "the plugin accepted it"
     assert name + message in done.stdout + done.stderr, done.stdout + done.stderr
-
-
-def test_the_service_of_the_tutorial_describes_itself_and_ends_by_a_signal(tmp_path):
-    with open(tmp_path / "out", "w") as out:
-        service = subprocess.Popen([EXAMPLES / "service", "0"], stdout=out, stderr=out)
-
-    def campanile(*words):
-        return run("campanile", *words, "--address", address)
-
-    try:
-        address = eventually(lambda: re.search(r"address=(\S+) .*listening", (tmp_path / "out").read_text()), "the service's start")[1]
-        assert "hello.v1.HelloService/CountDown" in campanile("list").stdout
-        assert "// Greet returns a greeting." in campanile("describe", "Greet").stdout
-        assert json.loads(campanile("call", "Greet", '{"name":"Ada"}').stdout) == {"greeting": "Hello, Ada!"}
-        assert campanile("call", "Greet", "{}").returncode == 3
-        assert json.loads(campanile("health").stdout)["statuses"][""] == {"status": "SERVING"}
-        service.terminate()
-        assert service.wait(PATIENCE_S) == 0
-    finally:
-        service.kill()
-    assert "code=INVALID_ARGUMENT" in (tmp_path / "out").read_text()
-
-
-def test_the_service_of_the_tutorial_is_configured_and_watched(tmp_path):
-    ready = tmp_path / "ready.json"
-    variables = environment() | {"HELLO_GREETING": "Ciao", "CAMPANILE_GREETING": "Hi"}
-    with open(tmp_path / "log", "w") as log:
-        server = subprocess.Popen(
-            [pathlib.Path(BIN) / "hello-server", "--port", "0", "--http-port", "0", "--ready-file", ready], env=variables,
-            stdout=log, stderr=log)
-    try:
-        eventually(ready.exists, "the server's start")
-        ports = json.loads(ready.read_text())
-        greeting = run("campanile", "call", "Greet", '{"name":"Ada"}', "--address", f"127.0.0.1:{ports['rpc']}")
-        assert json.loads(greeting.stdout) == {"greeting": "Ciao, Ada!"}, greeting.stderr
-
-        def page(path):
-            return urllib.request.urlopen(f"http://127.0.0.1:{ports['http']}{path}", timeout=30).read().decode()
-
-        assert json.loads(page("/readyz"))["status"] == "ready"
-        assert 'campanile_server_handled_total{code="OK",method="Greet",service="hello.v1.HelloService"} 1' in page("/metrics")
-        server.terminate()
-        assert server.wait(PATIENCE_S) == 0
-    finally:
-        server.kill()
-    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert lines[-1]["message"] == "ended" and any(line.get("metadata", {}).get("code") == "OK" or line.get("code") == "OK" for line in lines)
-    version = run("hello-server", "--version", **variables)
-    assert version.stdout == "hello 1.0.0\n"
 
 
 def test_people_in_a_chat_hear_one_another():
