@@ -10,8 +10,8 @@ import Tracing
 @testable import CampanileIntegrations
 
 /// Binds a tracer to the tasks of handlers, in place of one that is installed for the process.
-private struct Bound: ServerInterceptor {
-  let tracer: InMemoryTracer
+struct Bound: ServerInterceptor {
+  let tracer: any Tracing.Tracer
 
   func intercept<Response: Sendable>(
     _ context: CallContext, next: NextHandler<Response>

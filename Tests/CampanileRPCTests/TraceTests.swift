@@ -150,6 +150,9 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   private static let read = MethodDescriptor(
     path: "test.Notes/Read", kind: .unary, idempotency: .noSideEffects, requestType: "test.Note",
     responseType: "test.Note")
+  private static let list = MethodDescriptor(
+    path: "test.Notes/List", kind: .serverStreaming, idempotency: .noSideEffects, requestType: "test.Note",
+    responseType: "test.Note")
 
   private func withServer(
     _ tracer: Tracer?, slowCall: Duration, _ lines: LogLines, token: String? = nil,
@@ -158,6 +161,9 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     var registry = MethodRegistry()
     registry.unary(Self.change, handler)
     registry.unary(Self.read, handler)
+    registry.serverStreaming(Self.list) { (note: Note, context: CallContext, responses: ResponseSink<Note>) in
+      for _ in 1...2 { try await responses.send(handler(note, context)) }
+    }
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let server = RPCServer(
       ServerConfiguration(logger: quiet),
@@ -198,6 +204,24 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
       #expect(TraceContext(parent: traced.text)?.spanID == span.spanID)
     }
     #expect(seen.withLock { $0.map { $0?.span != nil } } == [true, false])
+  }
+
+  @Test func streamsHandlerIsChildOfCallersSpan() async throws {
+    let finished = Finished()
+    try await withServer(finished.tracer(ratio: 0), slowCall: .zero, LogLines()) { _, _ in
+      await Task.yield()
+      return Note(CallScope.outgoing([:])["traceparent"] ?? "none")
+    } _: { client in
+      let notes: ResponseStream<Note> = client.serverStreaming(
+        Self.list, Note("a"), options: CallOptions(metadata: ["traceparent": sampled]))
+      var seen: [TraceContext?] = []
+      for try await note in notes { seen.append(TraceContext(parent: note.text)) }
+      let span = try #require(finished.all.first)
+      #expect(finished.all.count == 1 && span.name == "test.Notes/List" && span.kind == .server)
+      #expect(span.parentSpanID == 0xb7ad_6b71_6920_3331 && span.failure == nil)
+      #expect(seen.map { $0?.spanID } == [span.spanID, span.spanID])
+      #expect(seen.allSatisfy { $0?.traceID == "0af7651916cd43dd8448eb211c80319c" })
+    }
   }
 
   @Test func clientPropagatesTraceOfTask() async throws {
