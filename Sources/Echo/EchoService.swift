@@ -12,7 +12,7 @@ public final class EchoService: EchoServiceProtocol {
   public init() {}
 
   public func echo(_ request: EchoRequest, context: CallContext) async throws -> EchoResponse {
-    try Self.check(request.delayMs, 0...600_000, field: "delay_ms")
+    try Self.check(request.delayMs, 0...600_000, field: "delayMs")
     if request.delayMs > 0 { try await Task.sleep(for: .milliseconds(request.delayMs)) }
     return EchoResponse(payload: request.payload)
   }
@@ -21,7 +21,7 @@ public final class EchoService: EchoServiceProtocol {
     _ request: ExpandRequest, context: CallContext, responses: ResponseSink<ExpandResponse>
   ) async throws {
     try Self.check(request.count, 0...1_000_000, field: "count")
-    try Self.check(request.intervalMs, 0...600_000, field: "interval_ms")
+    try Self.check(request.intervalMs, 0...600_000, field: "intervalMs")
     var response = ExpandResponse(payload: request.payload)
     for index in 0..<request.count {
       if index > 0, request.intervalMs > 0 { try await Task.sleep(for: .milliseconds(request.intervalMs)) }

@@ -120,7 +120,7 @@ extension RPCError {
 
   /// One invalid field, corresponding to google.rpc.BadRequest.FieldViolation.
   public struct FieldViolation: Sendable, Hashable {
-    /// The path in the request, for example `notification.actions[2].type`.
+    /// The path in the request with the names of its JSON, in lowerCamelCase: `notification.actions[2].tapUrl`.
     public var field: String
     public var description: String
     public var reason: String
