@@ -3,6 +3,8 @@
 The services are built alone, with the release flags of the suite. S: both ends on one core.
 """
 
+import functools
+import itertools
 import os
 import pathlib
 import re
@@ -110,45 +112,71 @@ def interceptors(rows, _):
     for index, count in ((1, "one"), (2, "five")):
         rows.add_pairs(f"Greet with {count} no-op interceptor{'s' if index > 1 else ''}, S (baseline: none)",
                        [(turn[index], turn[0]) for turn in pairs], "calls/s")
-    caller = released("Campanile", "HelloCalls")
-    with tempfile.TemporaryDirectory() as folder, peer(*LINES, program, 0) as (port, ):
-        server, client = (pathlib.Path(folder) / path.name for path in (program, caller))
-        for copy, original in ((server, program), (client, caller)):
+    caller, both = (released("Campanile", product) for product in ("HelloCalls", "Streams"))
+    with (tempfile.TemporaryDirectory() as folder, peer(*LINES, program, 0) as (port, ),
+          peer(*LINES, both, 0) as (stream_port, )):
+        server, client, streams = (pathlib.Path(folder) / path.name for path in (program, caller, both))
+        for copy, original in ((server, program), (client, caller), (streams, both)):
             subprocess.run(["strip", "--strip-debug", "-o", copy, original], check=True)
         instructions = ["callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect={reading(server)}"], r"Collected : ([\d,]+)"
         allocations = ["memcheck", "--leak-check=no"], r"total heap usage: ([\d,]+) allocs"
         counts = {
-            "instructions of the server, Greet": ("instr.", lambda count: serving(server, count, GREET, *instructions)),
-            "allocations of the server, Greet": ("alloc.", lambda count: serving(server, count, GREET, *allocations)),
-            "allocations of the server, CountDown": ("alloc.", lambda count: serving(server, count, COUNT_DOWN, *allocations)),
-            "allocations of the client, Greet": ("alloc.", lambda count: calling(client, port, count, "Greet", *allocations)),
-            "allocations of the client, CountDown": ("alloc.", lambda count: calling(client, port, count, "CountDown", *allocations))}
+            "instructions of the server, Greet, a call": ("instr.", lambda count: serving(server, count, frames(GREET), *instructions)),
+            "allocations of the server, Greet, a call": ("alloc.", lambda count: serving(server, count, frames(GREET), *allocations)),
+            "allocations of the server, CountDown, a call": ("alloc.", lambda count: serving(server, count, frames(COUNT_DOWN), *allocations))}
+        for method in ("Greet", "CountDown"):
+            counts[f"allocations of the client, {method}, a call"] = (
+                "alloc.", lambda count, method=method: calling(client, port, count, lambda calls: (calls, method), *allocations))
+        for method, what in itertools.product(("Collect", "Chat"), STREAMED):
+            arguments = functools.partial(STREAMED[what], method)
+            counts[f"allocations of the server, {method}, {what}"] = (
+                "alloc.", lambda count, arguments=arguments: serving(streams, count, stream_calls(both, arguments), *allocations))
+            counts[f"allocations of the client, {method}, {what}"] = (
+                "alloc.", lambda count, arguments=arguments: calling(streams, stream_port, count, arguments, *allocations))
         for what, (unit, measured) in counts.items():
             none, *more = map(measured, (0, 1, 2, 5))
             for count, found in zip(("one", "two", "five"), more):
-                rows.add(f"  {what}, a call with {count} (baseline: none)", found, unit, none)
+                rows.add(f"  {what} with {count} (baseline: none)", found, unit, none)
 
 
-def serving(program, interceptor_count, call, tool, pattern):
-    """Returns what one of Valgrind's tools counts while the server handles a call: the difference of two runs, without the start."""
-    totals = []
-    for rounds in (50, 100):
-        process = valgrind(tool, program, interceptor_count)
-        with Peer(int(process.stdout.readline()), timeout_s=60) as link:
-            for _ in range(rounds):
+# The arguments of the client in Streams: a number of calls without a message, or a call with a number of messages.
+STREAMED = {"a call": lambda method, count: (count, 0, method), "a message": lambda method, count: (1, count, method)}
+
+
+def frames(call):
+    """Returns a function that makes a number of calls to the server at a port, sixteen at once."""
+    def make(port, count):
+        with Peer(port, timeout_s=60) as link:
+            for _ in range(count // 16):
                 link.send_bytes(b"".join(Peer.frame(call | {"id": number}) for number in range(16)))
                 for _ in range(16):
                     assert "result" in link.receive()
+    return make
+
+
+def stream_calls(program, arguments):
+    """Returns a function that has a client without interceptors make a number of calls, or send a number of messages."""
+    return lambda port, count: subprocess.run([program, str(port), "0", *map(str, arguments(count))], check=True, timeout=300)
+
+
+def serving(program, interceptor_count, make, tool, pattern):
+    """Returns what one of Valgrind's tools counts while the server handles a call, or a message: the difference of two runs, without the
+    start. `make` makes a number of them."""
+    totals = []
+    for count in (800, 1_600):
+        process = valgrind(tool, program, interceptor_count)
+        make(int(process.stdout.readline()), count)
         process.terminate()
         totals.append(counted(process, pattern))
-    return (totals[1] - totals[0]) / (50 * 16)
+    return (totals[1] - totals[0]) / 800
 
 
-def calling(program, port, interceptor_count, method, tool, pattern):
-    """Returns what one of Valgrind's tools counts while the client makes a call: the difference of two runs, without the start."""
+def calling(program, port, interceptor_count, arguments, tool, pattern):
+    """Returns what one of Valgrind's tools counts while the client makes a call, or sends a message: the difference of two runs, without
+    the start. `arguments` has the program's for a number of them."""
     totals = []
-    for calls in (500, 1_000):
-        process = valgrind(tool, program, port, interceptor_count, calls, method)
+    for count in (500, 1_000):
+        process = valgrind(tool, program, port, interceptor_count, *arguments(count))
         totals.append(counted(process, pattern))
         if process.returncode:
             raise RuntimeError(f"the client failed with {process.returncode}")

@@ -19,5 +19,7 @@ let package = Package(
     .package(name: "campanile", path: "../../..", traits: ["RPC"]),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
   ],
-  targets: [program("Hello", path: "Sources"), program("HelloCalls", path: "Client")]
+  targets: [
+    program("Hello", path: "Sources"), program("HelloCalls", path: "Client"), program("Streams", path: "Streams"),
+  ]
 )
