@@ -23,10 +23,10 @@ struct StockService: StockServiceProtocol {
 LoggingSystem.bootstrap(StreamLogHandler.standardError)
 let propagation = DeadlinePropagation()
 
-let stockBytes = RequestBytes(
-  TypedDispatcher(
-    MethodRegistry([StockService()], interceptors: [.logging(Logger(label: "stock")), BusyAtFirst()])))
-let stockServer = RPCServer(ServerConfiguration(), dispatcher: stockBytes)
+let stockBytes = RequestBytes(of: StockServiceMethods.all)
+let stockServer = RPCServer(
+  services: [StockService()], interceptors: [.logging(Logger(label: "stock")), BusyAtFirst()],
+  wrappingDispatcher: stockBytes.counting)
 try await stockServer.run { stock in
   try await RPCClient.with(ClientConfiguration(addresses: [stock])) { caller in
     let orders = OrderService(stock: StockServiceClient(caller.intercepted(by: [RepeatingWhenBusy(), propagation])))

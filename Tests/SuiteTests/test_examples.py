@@ -150,8 +150,10 @@ def test_files_are_transferred_in_parts_with_a_checksum():
 def test_interceptors_authenticate_repeat_and_propagate_deadlines():
     text = lines("interceptor")
     assert text[:3] == ["refusing Reserve", "reserving bell within the caller's two seconds: true", "user/ada ordered bell"]
+    # The first reservation is refused and repeated; the last call reaches no stock.
+    size = 2 * len('{"item":"bell"}') + len('{"item":"clock"}')
     assert text[3].startswith("DEADLINE_EXCEEDED") and text[4:] == [
-        "UNAUTHENTICATED (KEY_UNKNOWN): the key in x-key is unknown"]
+        "UNAUTHENTICATED (KEY_UNKNOWN): the key in x-key is unknown", f"{size} bytes of requests to shop.v1.StockService/Reserve"]
 
 
 def test_a_gateway_passes_calls_on_to_the_server_that_is_left():

@@ -12,19 +12,21 @@ extension RPCServer {
   ///   - authenticator: Checks the tokens of `rpc.hello`. If nil, callers have no token and no principal.
   ///   - observation: Traces calls and logs slow ones; nil disables both.
   ///   - group: The event loops of connections and handlers. It must outlive the server.
+  ///   - wrap: Returns a dispatcher around that of the services, for code that needs the bytes of calls.
   public convenience init(
     _ configuration: ServerConfiguration = ServerConfiguration(), services: [any RPCService],
     interceptors: [any ServerInterceptor] = [],
     authenticator: (any HelloAuthenticator)? = nil,
     observer: any ServerObserver = SilentServerObserver(), observation: CallObservation? = nil,
-    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    wrappingDispatcher wrap: (any CallDispatcher) -> any CallDispatcher = { $0 }
   ) {
     let dispatcher = TypedDispatcher(
       MethodRegistry(services, interceptors: interceptors), observer: observer, limits: configuration.limits,
       observation: observation,
       logger: configuration.logger)
     self.init(
-      configuration, dispatcher: dispatcher, authenticator: authenticator ?? NoCredentials(), observer: observer,
+      configuration, dispatcher: wrap(dispatcher), authenticator: authenticator ?? NoCredentials(), observer: observer,
       group: group, services: services)
   }
 
