@@ -12,7 +12,7 @@ import pytest
 from campanile import ROOT
 
 sys.path.append(str(ROOT / "scripts" / "lib"))
-from capacity import check, costs, inputs, limits, load, plan, report  # noqa: E402
+from capacity import check, costs, inputs, limits, load, plan, report, samples  # noqa: E402
 
 SIZES = [1, 10, 1_000, 50_000, 100_000, 150_000, 200_000, 1_000_000, 1_500_000, 3_000_000, 3_100_000, 10**7, 10**8, 10**9, 10**11]
 # Texts, and values that concern one cluster.
@@ -240,3 +240,58 @@ def test_check_reports_the_ratio_of_each_process(tmp_path):
 def test_check_refuses_a_wrong_file(file, message):
     with pytest.raises(inputs.InputError, match=message):
         check.check(file if isinstance(file, str) else json.dumps(file), {})
+
+
+METRICS = """\
+# TYPE campanile_server_handled_total counter
+campanile_server_handled_total{code="OK",method="PutAsset",service="campanile.sync.v1.AssetsService"} 1.5e+03
+campanile_server_handled_total{code="ABORTED",method="PutAsset",service="campanile.sync.v1.AssetsService"} 7
+campanile_server_handled_total{code="OK",method="PutAssets",service="campanile.sync.v1.AssetsService"} 9
+campanile_watches_open 3
+campanile_sync_exports_total{outcome="written"} 4
+"""
+
+
+def test_only_successful_calls_of_the_method_are_counted():
+    assert [samples.handled(METRICS, method) for method in ("PutAsset", "PutAssets", "GetAsset")] == [1500, 9, 0]
+    # Of two processes.
+    names = ["campanile_watches_open", "campanile_watches", 'campanile_sync_exports_total{outcome="written"}']
+    assert [samples.total(METRICS * 2, name) for name in names] == [6, 0, 8]
+
+
+def stat(parent, *ticks):
+    """/proc/PID/stat of a process whose name has spaces and parentheses."""
+    return f"1 (postgres: a) S 7 ({parent}) S {parent} " + " ".join(["0"] * 9 + [str(value) for value in ticks] + ["0"] * 30)
+
+
+def test_time_of_a_server_is_that_of_its_processes_also_of_ended_ones():
+    stats = {10: stat(1, 1, 2, 30, 40), 11: stat(10, 100, 200, 1_000, 1_000), 12: stat(10, 300, 400, 0, 0),
+             13: stat(11, 5_000, 0, 0, 0), 110: stat(1, 9_000, 0, 0, 0)}
+    assert samples.tree_ticks(10, stats) == 1 + 2 + 30 + 40 + 100 + 200 + 300 + 400
+
+
+BEGIN = samples.Sample(100.0, {"reads": 50.0, "sync": 1.0, "copies": 10.0, "pushes": 0.0}, {"gateway": 1.0, "postgresql": 2.0})
+END = samples.Sample(110.0, {"reads": 1_050.0, "sync": 1.0, "copies": 110.0, "pushes": 70.0}, {"gateway": 1.5, "postgresql": 2.0})
+
+
+def test_run_between_two_samples_is_one_that_check_reads():
+    made = samples.run("a run", BEGIN, END, {"http_share": 0, "sync_bytes": 9}, {"sync_events": 2.5})
+    assert made == {
+        "name": "a run", "seconds": 10, "rates": {"reads": 100, "sync": 0, "copies": 10, "pushes": 7, "sync_events": 2.5},
+        "cpuSeconds": {"gateway": 0.5, "postgresql": 0}, "inputs": {"http_share": 0, "sync_bytes": 9}}
+    gateway, postgresql = check.check(json.dumps({"runs": [made]}), {})
+    chosen, calls = inputs.parse(made["inputs"]), dict.fromkeys(check.CALLS, 0) | {"reads": 100}
+    rates = load.follow(chosen, calls, {"copies": 10, "pushes": 7, "notifications_events": 0, "activities_events": 0, "sync_events": 2.5})
+    assert gateway["ratio"] == pytest.approx(load.cpu(chosen, rates)["gateway"] * 10 / 0.5)
+    assert postgresql["ratio"] is None and postgresql["predicted"] == pytest.approx(load.cpu(chosen, rates)["postgresql"] * 10)
+
+
+@pytest.mark.parametrize(("end", "events", "message"), [
+    (END._replace(at_s=100.0), {}, "the same moment"),
+    (END._replace(cpu_s={"gateway": 0.5, "postgresql": 2.0}), {}, "CPU time: gateway became smaller; a process was restarted"),
+    (END._replace(counts={"reads": 60.0}), {}, "counts: the samples have different names: .*'copies', 'pushes', 'sync'"),
+    (END, {"attendance_events": 1.0}, "unknown rates: attendance_events"),
+])
+def test_samples_that_are_not_of_one_run_are_refused(end, events, message):
+    with pytest.raises(samples.SampleError, match=message):
+        samples.run("a run", BEGIN, end, {}, events)

@@ -15,7 +15,8 @@ GENERAL = (
     "the load grows in proportion to the users, and clusters have equal numbers of them",
 )
 LEFT_OUT = (
-    "TLS, reconnections of many clients at once, retries, backups, exports, and the copy of the log to standbys",
+    "CPU time of processes without load, and exports of notifications to files of Sync after each change",
+    "TLS, reconnections of many clients at once, retries, backups, and the copy of the log to standbys",
     "notifications between processes (NOTIFY), whose number grows with the square of the processes of a service",
     "limits of APNs itself, and of load balancers in front of the gateways",
 )
