@@ -149,12 +149,12 @@ def notifications(*flags, **more):
 # Connections and load generators
 
 class Link(Peer):
-    """A connection with the internal token, whose metadata names the caller."""
+    """A connection with the internal token, whose metadata names the caller, or with an API key of the caller."""
 
-    def __init__(self, port, metadata=USER):
+    def __init__(self, port, metadata=USER, token=TOKEN):
         super().__init__(port, timeout_s=300)
         self.metadata = metadata
-        self.hello(TOKEN)
+        self.hello(token)
 
     def ask(self, method, params, metadata=None):
         """Returns the result of a call. Raises if it failed."""
