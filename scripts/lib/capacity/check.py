@@ -23,7 +23,8 @@ FILE.json of --check has the runs, each with its duration, rates and CPU time of
               postgresql for the primary. The difference of process_cpu_seconds_total at its end and its begin, for instance.
   inputs      values of flags, with _ instead of -; they replace those of the command line
 
-The output is the predicted time divided by the measured one. The model takes the worse end of measurements, so expect more than 1."""
+The output is the predicted time divided by the measured one. The costs were measured with many calls in flight, which share system calls
+and commits. Expect less than 1 at moderate rates (docs/scaling.md, "Comparison with runs")."""
 
 
 def known(value, allowed, place):
