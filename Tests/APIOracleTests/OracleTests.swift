@@ -46,6 +46,15 @@ import Testing
     #expect(throws: ProtoJSONError.self) { try any.unpack(as: Scalars.self) }
   }
 
+  /// The largest multiple of ten that 64 bits hold. The oracle refuses it, because a double rounds it.
+  @Test func integerWithExponentNearTheLimitIsExact() throws {
+    let text = #"{"fixed64s":["1844674407370955161e1"]}"#
+    #expect(try RepeatedFields(jsonString: text).fixed64s == [18_446_744_073_709_551_610])
+    let oracle = try #require(Oracle.all.first { $0.name == RepeatedFields.protoFullName })
+    #expect(oracle.compare(Array(text.utf8)) == nil)
+    #expect(oracle.compare(Array(#"{"fixed64s":["1844674407370955162e1"]}"#.utf8)) == nil)
+  }
+
   /// Runs `check` for every index on all cores, with a generator for each index, and reports the first failures.
   private func run(
     _ what: String, _ check: @escaping @Sendable (Oracle, inout SeededGenerator) -> String?
