@@ -48,12 +48,6 @@ public enum HelloDecision: Sendable {
   case refused(RPCError)
 }
 
-/// Accepts no token, and treats no peer as a stranger.
-struct NoCredentials: HelloAuthenticator {
-  func authenticate(token: String) -> HelloDecision { .refused(InternalTokenAuthenticator.wrongToken) }
-  var asksForCredentials: Bool { false }
-}
-
 /// Trusts peers that know the internal token, compared in constant time. Without a configured token, no peer is
 /// trusted.
 ///

@@ -26,8 +26,9 @@ extension RPCServer {
       observation: observation,
       logger: configuration.logger)
     self.init(
-      configuration, dispatcher: wrap(dispatcher), authenticator: authenticator ?? NoCredentials(), observer: observer,
-      group: group, services: services)
+      configuration, dispatcher: wrap(dispatcher),
+      authenticator: authenticator ?? InternalTokenAuthenticator(token: nil),
+      observer: observer, group: group, services: services)
   }
 
   /// Serves until the task is cancelled; then drains and shuts down.

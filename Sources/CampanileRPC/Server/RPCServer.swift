@@ -94,8 +94,8 @@ public final class RPCServer: Sendable {
     group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) {
     self.init(
-      configuration, dispatcher: dispatcher, authenticator: authenticator ?? NoCredentials(), observer: observer,
-      group: group, services: [])
+      configuration, dispatcher: dispatcher, authenticator: authenticator ?? InternalTokenAuthenticator(token: nil),
+      observer: observer, group: group, services: [])
   }
 
   /// Creates a server that notifies services when it begins to drain.
