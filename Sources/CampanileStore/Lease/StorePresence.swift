@@ -14,6 +14,10 @@ package struct StorePresence: Sendable {
   package static let isWork = "name NOT LIKE '\(namePrefix)%'"
   private static let retentionMs: Int64 = 60_000
   private static let nowMs = LeaseStatements.serverNowMs
+  /// The condition that the process with the lease `l` is alive. PostgreSQL's.
+  private static let isLive = """
+    l.until_ms >= \(nowMs) AND EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = l.backend)
+    """
   private static let purgeSQL = """
     DELETE FROM store_leases WHERE name LIKE '\(namePrefix)%' AND until_ms < \(nowMs) - $1
     """
@@ -23,18 +27,13 @@ package struct StorePresence: Sendable {
   /// Returns the condition that the process with the name in a column is alive. PostgreSQL's.
   package static func isAlive(_ column: String) -> String {
     """
-    EXISTS (SELECT 1 FROM store_leases AS l WHERE l.name = \(column) AND l.until_ms >= \(nowMs)
-      AND EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = l.backend))
+    EXISTS (SELECT 1 FROM store_leases AS l WHERE l.name = \(column) AND \(isLive))
     """
   }
 
   /// Returns the number of leases that processes hold which are alive. PostgreSQL's.
   static func liveLeases(_ connection: any StoreConnection) throws -> Int64 {
-    try connection.integer(
-      """
-      SELECT count(*) FROM store_leases AS l WHERE l.until_ms >= \(nowMs)
-        AND EXISTS (SELECT 1 FROM pg_stat_activity AS a WHERE a.pid = l.backend)
-      """) ?? 0
+    try connection.integer("SELECT count(*) FROM store_leases AS l WHERE \(isLive)") ?? 0
   }
 
   /// Keeps the process's lease until the task is cancelled. Returns at once on SQLite.
